@@ -25,6 +25,9 @@ MODEL = ("-m", "my-model")
         (("predict", "-r", "rating.csv", "-u", 1, "--item", "x"), names("rating.csv", "ratings.csv")),
         (("explain", "-r", "ratings.csv", "-i", "tag.csv", "-u", 1, "-v", 2), names("tag.csv", "tags.csv")),
         (("neighbors", *FILES, "--separator", "abc", "-u", 42), names("'abc'")),
+        (("fit", *FILES, "--user-column", "x", "-o", "m"), names("'x'", "--user-column", "'userId'")),
+        (("data", "add", "ml-1m", "--from", "tags.csv"), names("tags.csv")),
+        (("report", "."), names("experiment.json")),
         (("neighbors", *FILES, "--encoding", "utf-9", "-u", 42), names("'utf-9'")),
         # who and what
         (("neighbors", *FILES), names("--user", "--rated", "--all")),
@@ -134,6 +137,7 @@ def test_bad_command_lines(run, in_shop, args, message):
         (("fit", *FILES), "--out"),
         (("distance", *FILES, "-u", 42), "--other"),
         (("neighbors", *FILES, "--usr", 42), "--usr"),
+        (("data", "get", "ml-1m", "--forced"), names("--forced", "--force")),
         (("neighbours", *FILES), "'neighbors'"),
         (("recommend", "-d", "cinma", "-u", "x"), "'cinma'.*'cinema'"),
         (("neighbors", *FILES, "--duplicates", "first", "-u", 42), "'first'.*'last'"),

@@ -13,9 +13,8 @@ import tempfile
 import warnings
 import zipfile
 from collections.abc import Callable
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +26,11 @@ from scipy import sparse
 
 import prefmover as pm
 from prefmover import Dataset, ItemGeometry, KNNRecommender, Ratings, Recommender, Scale
+from prefmover.datasets import tag_genome
 from prefmover.datasets.archive import Files
 from prefmover.datasets.registry import SOURCES
 from prefmover.errors import InputError
 from prefmover.evaluation.experiment import Experiment
-from prefmover.evaluation.folder import RunFolder
 from prefmover.model import folder as model_folder
 from tests.items.reading import read_item_table
 
@@ -93,85 +92,37 @@ def text(what: str, names: Names, content: str | bytes, **options: Any) -> None:
     case(FILES, what, names)(lambda folder: read(folder, content, **options))
 
 
+def rows(what: str, names: Names, lines: str, column: str = "rating", **options: Any) -> None:
+    """Add a file with a header; the message names the file and the column."""
+    text(what, ("ratings.csv", f"'{column}'", *names), f"user,item,{column}\n{lines}", **options)
+
+
+H = "user,item,rating\n"
 text("blank lines", ("ratings.csv",), "\n" * 70_000 + "1,2,3\n")
 text("no separator", ("ratings.csv", "hello", "separator"), "hello\nworld\n")
-text(
-    "no ratings where ratings are wanted",
-    ("ratings.csv", "'rating'", "rating=", "'item'"),
-    "user,item\na,b\n",
-    feedback="explicit",
-)
-text(
-    "a rating that is too large",
-    ("ratings.csv", 3, "'rating'", "1e+200", "'y'", "'b'"),
-    "user,item,rating\na,x,5\nb,y,1e200\n",
-)
-text(
-    "a rating that is too small",
-    ("ratings.csv", 3, "'rating'", "1e-200", "'y'", "'b'"),
-    "user,item,rating\na,x,5\nb,y,1e-200\n",
-)
-text(
-    "a rating off the scale",
-    ("ratings.csv", 2, "'rating'", 7, "'x'", "'a'", 1, 5),
-    "user,item,rating\na,x,7\n",
-    scale=Scale(1, 5, 1),
-)
-text(
-    "a rating between two levels",
-    ("ratings.csv", 2, "'rating'", "3.3", "'x'", "'a'", 1, 5, "0.5"),
-    "user,item,rating\na,x,3.3\n",
-    scale=Scale(1, 5, 0.5),
-)
-text("a quote that is never closed", ("ratings.csv", 2), 'user,item,rating\n"a,x,5\n' + "b,y,4\n" * 30_000)
-text(
-    "UTF-8 and Latin-1 in one file",
-    ("ratings.csv", 3, "0xe9", "encoding='mixed'"),
-    "user,item,rating\nZoë,x,5\n".encode() + "José,x,4\n".encode("latin-1"),
-)
-text(
-    "an id that stands for none",
-    ("ratings.csv", 3, "'user'", "NULL", "on_bad_lines"),
-    "user,item,rating\na,x,5\nNULL,y,3\n",
-)
+LACKS = ("ratings.csv", "'rating'", "rating=", "'item'")
+text("no ratings where ratings are wanted", LACKS, "user,item\na,b\n", feedback="explicit")
+rows("a rating that is too large", (3, "1e+200", "'y'", "'b'"), "a,x,5\nb,y,1e200\n")
+rows("a rating that is too small", (3, "1e-200", "'y'", "'b'"), "a,x,5\nb,y,1e-200\n")
+rows("a rating off the scale", (2, 7, "'x'", "'a'", 1, 5), "a,x,7\n", scale=Scale(1, 5, 1))
+rows("between two levels", (2, "3.3", "'x'", "'a'", 1, 5, "0.5"), "a,x,3.3\n", scale=Scale(1, 5, 0.5))
+text("a quote that is never closed", ("ratings.csv", 2), H + '"a,x,5\n' + "b,y,4\n" * 30_000)
+MIXED = (H + "Zoë,x,5\n").encode() + "José,x,4\n".encode("latin-1")
+text("UTF-8 and Latin-1 in one file", ("ratings.csv", 3, "0xe9", "encoding='mixed'"), MIXED)
+NO_ID = ("ratings.csv", 3, "'user'", "NULL", "on_bad_lines")
+text("an id that stands for none", NO_ID, H + "a,x,5\nNULL,y,3\n")
 text("gzip that grows a thousandfold", ("ratings.csv", 100), gzip.compress(bytes(1 << 27), mtime=0))
-
-
-IMPLICIT = {"feedback": "implicit"}
-text(
-    "a negative count",
-    ("plays.csv", 3, "'plays'", -2, "'y'", "'b'"),
-    "user,item,plays\na,x,5\nb,y,-2\n",
-    name="plays.csv",
-)
-text(
-    "a count that is missing",
-    ("plays.csv", 3, "'plays'", "'y'", "'b'"),
-    "user,item,plays\na,x,5\nb,y,\n",
-    name="plays.csv",
-)
-text("counts that are all 0", ("plays.csv", 2, 0), "user,item,plays\na,x,0\nb,y,0\n", name="plays.csv")
-text("damping of ratings", ("damping=", "'log'", "feedback="), "user,item,rating\na,x,5\n", damping="log")
+rows("a negative count", (3, -2, "'y'", "'b'"), "a,x,5\nb,y,-2\n", "plays")
+rows("a count that is missing", (3, "'y'", "'b'"), "a,x,5\nb,y,\n", "plays")
+text("counts that are all 0", ("ratings.csv", 2, 0), "user,item,plays\na,x,0\nb,y,0\n")
+text("damping of ratings", ("damping=", "'log'", "feedback="), H + "a,x,5\n", damping="log")
 text("an unknown damping", ("damping", "'cubic'", "log", "sqrt"), "user,item\na,x\n", damping="cubic")
 text("a scale for counts", ("scale=", "feedback="), "user,item\na,x\n", scale=Scale(1, 5, 1))
 text("a rule for duplicates of counts", ("duplicates=",), "user,item\na,x\n", duplicates="last")
-text(
-    "times in place of ratings",
-    ("ratings.csv", 3, 978300760, "rating=", "damping="),
-    "1,2,978300760\n1,3,978300761\n",
-)
-text(
-    "times in place of counts",
-    ("ratings.csv", 3, 978300760, "count", "damping="),
-    "1,2,978300760\n1,3,978300761\n",
-    **IMPLICIT,
-)
-text(
-    "ratings that are all 0, which means none",
-    ("ratings.csv", 1, 0),
-    "user,item,rating\na,x,0\n",
-    zeros="missing",
-)
+TIMES, AT = "1,2,978300760\n1,3,978300761\n", ("ratings.csv", 3, 978300760, "damping=")
+text("times in place of ratings", (*AT, "rating="), TIMES)
+text("times in place of counts", (*AT, "count"), TIMES, feedback="implicit")
+text("ratings that are all 0, which means none", ("ratings.csv", 1, 0), H + "a,x,0\n", zeros="missing")
 
 
 def parquet(**columns: Any) -> bytes:
@@ -182,22 +133,11 @@ def parquet(**columns: Any) -> bytes:
 
 WHOLE = {"user": ["a", "b"], "item": [1, 2], "rating": [5.0, 3.0]}
 text("Parquet that is cut off", ("ratings.csv", "Parquet"), parquet(**WHOLE)[:-30])
-text(
-    "Parquet without a column of ratings",
-    ("ratings.csv", "'rating'", "rating=", "'item'"),
-    parquet(user=["a"], item=[1]),
-    feedback="explicit",
-)
-text(
-    "Parquet with ratings that are text",
-    ("ratings.csv", 1, "'rating'", "'good'", "str"),
-    parquet(user=["a"], item=[1], rating=["good"]),
-)
-text(
-    "Parquet with ids that are dates",
-    ("ratings.csv", 1, "'user'", "date32[day]"),
-    parquet(user=pa.array([0], pa.date32()), item=[1], rating=[5.0]),
-)
+text("Parquet without a column of ratings", LACKS, parquet(user=["a"], item=[1]), feedback="explicit")
+WORDS = parquet(user=["a"], item=[1], rating=["good"])
+text("Parquet with ratings that are text", ("ratings.csv", 1, "'rating'", "'good'", "str"), WORDS)
+DATES = parquet(user=pa.array([0], pa.date32()), item=[1], rating=[5.0])
+text("Parquet with ids that are dates", ("ratings.csv", 1, "'user'", "date32[day]"), DATES)
 
 
 @case(FILES, "Parquet with text that is not UTF-8", ("ratings.parquet", "Parquet"))
@@ -209,12 +149,7 @@ def _(folder: Path) -> object:
 # --- frames, arrays, matrices -----------------------------------------------------------------------------
 
 MEMORY = "Frames, lists and matrices"
-
-
-def memory(what: str, names: Names) -> Callable[[Callable[[Path], object]], Callable[[Path], object]]:
-    return case(MEMORY, what, names)
-
-
+memory = partial(case, MEMORY)
 memory("a list instead of a frame", ("list", "from_arrays", "from_csr"))(
     lambda _: Ratings.from_frame([1, 2, 3])
 )
@@ -302,12 +237,7 @@ case(IDS, "ratings and geometry with different kinds of ids", (4, 8, 1, 2, 3))(
 # --- geometries -------------------------------------------------------------------------------------------
 
 GEOMETRY = "Item geometries"
-
-
-def shape(what: str, names: Names) -> Callable[[Callable[[Path], object]], Callable[[Path], object]]:
-    return case(GEOMETRY, what, names)
-
-
+shape = partial(case, GEOMETRY)
 shape("a position beyond the items", (9, 4))(lambda _: space().block([9], [0]))
 
 
@@ -336,12 +266,7 @@ case(GEOMETRY, "a condition on a genre that no item has", ("'horor'", "'Horror'"
 # --- options ----------------------------------------------------------------------------------------------
 
 OPTIONS = "Options"
-
-
-def option(what: str, names: Names) -> Callable[[Callable[[Path], object]], Callable[[Path], object]]:
-    return case(OPTIONS, what, names)
-
-
+option = partial(case, OPTIONS)
 option("a misspelled measure", ("measure", "'pmdd'", "'pmd'", "jaccard"))(
     lambda _: pm.nearest(data(), measure="pmdd")
 )
@@ -434,60 +359,48 @@ def put(name: str, at: int, value: int, width: str = "<i") -> Callable[[Path], o
     )
 
 
-model(
-    "a header with thousands of brackets",
-    ("model/header.json",),
-    lambda folder: (folder / "header.json").write_text("[" * 10**5),
-)
+def changed(name: str, **fields: Any) -> Callable[[Path], object]:
+    """Forge what is said about an array."""
+    return forged(lambda table, _: table[name].update(**fields))
+
+
+def nested(folder: Path) -> None:
+    (folder / "header.json").write_text("[" * 10**5)
+
+
+ARRAYS = "model/arrays-….safetensors"
+model("a header with thousands of brackets", ("model/header.json",), nested)
 model("a newer format", ("model", 99, 1), header(version=99))
 model("an unknown field in the header", ("model/header.json", "surprise"), header(surprise=1))
-model(
-    "a measure that this version does not know",
-    ("model", "'mine'", "jaccard"),
-    header(parameters__measure="mine"),
-)
+model("an unknown measure", ("model", "'mine'", "jaccard"), header(parameters__measure="mine"))
 model("forged column indices", ("model", 2147483647, 4), put("indices", 0, 2**31 - 1))
 model("forged row pointers", ("model",), put("indptr", 1, -5))
 model("forged distances", ("model",), put("geometry.grid", 1, -7))
 model("forged landmarks", ("model", "landmarks", 3), put("landmarks", 0, 2**40, "<q"))
-model(
-    "an array of another shape",
-    ("model", "(2, 8)", 4),
-    forged(lambda table, _: table["geometry.grid"].update(shape=[2, 8])),
-)
-model(
-    "an array beyond the file",
-    ("model/arrays-….safetensors", "[7]", 1099511627776),
-    forged(lambda table, _: table["data"].update(data_offsets=[0, 2**40])),
-)
-model(
-    "an array of a negative shape",
-    ("model/arrays-….safetensors", "[-1]"),
-    forged(lambda table, _: table["data"].update(shape=[-1])),
-)
-model(
-    "an array of another type",
-    ("model", "int64", "float64"),
-    forged(lambda table, _: table["data"].update(dtype="I64")),
-)
-model(
-    "an array that is missing",
-    ("model", "'ranking.kernel.unexplained'"),
-    forged(lambda table, _: table.pop("ranking.kernel.unexplained") and None),
-)
-
+model("an array of another shape", ("model", "(2, 8)", 4), changed("geometry.grid", shape=[2, 8]))
+model("an array beyond the file", (ARRAYS, "[7]", 2**40), changed("data", data_offsets=[0, 2**40]))
+model("an array of a negative shape", (ARRAYS, "[-1]"), changed("data", shape=[-1]))
+model("an array of another type", ("model", "int64", "float64"), changed("data", dtype="I64"))
+LEFT_OUT = "ranking.kernel.unexplained"
+model("an array that is missing", ("model", f"'{LEFT_OUT}'"), forged(lambda table, _: table.pop(LEFT_OUT)))
 
 DATA = "Data sets and archives"
+RATED = ("ml/ratings.csv", b"userId,movieId,rating,timestamp\n1,1,4,0\n")
+FILMS = ("ml/movies.csv", b"movieId,title,genres\n1,A (1990),Drama\n")
 
 
 def archive(
-    what: str, names: Names, *entries: tuple[Any, bytes], damage: Callable[[bytes], bytes] = bytes
+    what: str,
+    names: Names,
+    *more: tuple[Any, bytes],
+    whole: tuple[Any, ...] = (RATED, FILMS),
+    damage: Callable[[bytes], bytes] = bytes,
 ) -> None:
     def do(folder: Path) -> object:
         out = io.BytesIO()
         with warnings.catch_warnings(), zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as made:
             warnings.simplefilter("ignore")
-            for name, content in entries:
+            for name, content in (*whole, *more):
                 made.writestr(name, content)
         (folder / "ml.zip").write_bytes(damage(out.getvalue()))
         source = SOURCES["ml-latest-small"]
@@ -495,7 +408,7 @@ def archive(
         (folder / "out").mkdir()
         return files.within(1 << 20).copy_to(folder / "out", 1 << 20)
 
-    case(DATA, what, names)(do)
+    case(DATA, what, ("ml.zip", *names))(do)
 
 
 def link(name: str) -> zipfile.ZipInfo:
@@ -504,68 +417,32 @@ def link(name: str) -> zipfile.ZipInfo:
     return info
 
 
-RATED = ("ml/ratings.csv", b"userId,movieId,rating,timestamp\n1,1,4,0\n")
-FILMS = ("ml/movies.csv", b"movieId,title,genres\n1,A (1990),Drama\n")
 case(DATA, "a misspelled data set", ("'ml-100'", "'ml-100k'", "cinema"))(lambda _: pm.datasets.load("ml-100"))
-archive("an archive without the files", ("ml.zip", "ratings.csv", "movies.csv"), ("ml/readme.txt", b"hello"))
-archive(
-    "an entry outside of the folder",
-    ("ml.zip", "'../../etc/cron.d/x'"),
-    RATED,
-    FILMS,
-    ("../../etc/cron.d/x", b"boo"),
-)
-archive("an entry with an absolute path", ("ml.zip", "'/etc/passwd'"), RATED, FILMS, ("/etc/passwd", b"boo"))
-archive(
-    "an entry on another drive", ("ml.zip", "'C:\\\\windows\\\\x'"), RATED, FILMS, ("C:\\windows\\x", b"boo")
-)
-archive(
-    "an entry that is a link", ("ml.zip", "ml/ratings.csv"), (link("ml/ratings.csv"), b"/etc/passwd"), FILMS
-)
-archive(
-    "a file that occurs twice",
-    ("ml.zip", "ml/ratings.csv", "other/ratings.csv"),
-    RATED,
-    ("other/ratings.csv", b"x"),
-    FILMS,
-)
-archive(
-    "files that unpack to more than the limit",
-    ("ml.zip", "3,145,766", "1,048,576"),
-    ("ml/ratings.csv", bytes(3 << 20)),
-    FILMS,
-)
+archive("without the files", ("ratings.csv", "movies.csv"), ("ml/readme.txt", b"hello"), whole=())
+for outside in ("../../etc/cron.d/x", "/etc/passwd", "C:\\windows\\x"):
+    archive(f"an entry at {outside}", (repr(outside),), (outside, b"boo"))
+LINK = (link("ml/ratings.csv"), b"/etc/passwd")
+archive("an entry that is a link", ("ml/ratings.csv",), LINK, whole=(FILMS,))
+archive("a file that occurs twice", ("ml/ratings.csv", "other/ratings.csv"), ("other/ratings.csv", b"x"))
+LARGE = ("ml/ratings.csv", bytes(3 << 20))
+archive("more than the limit", ("3,145,766", "1,048,576"), LARGE, whole=(FILMS,))
+ENTRY = b"PK\x01\x02\x14\x03\x14\x00"
 archive(
     "an encrypted file",
-    ("ml.zip", "ml/ratings.csv"),
-    RATED,
-    FILMS,
-    damage=lambda data: data.replace(b"PK\x01\x02\x14\x03\x14\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01"),
+    ("ml/ratings.csv",),
+    damage=lambda data: data.replace(ENTRY + b"\x00", ENTRY + b"\x01"),
 )
 archive(
-    "an archive with thousands of entries",
-    ("ml.zip", "1,260,000"),
-    *((f"{k:06d}{'x' * 200}", b"") for k in range(5000)),
+    "thousands of entries", ("1,260,000",), *((f"{k:06d}{'x' * 200}", b"") for k in range(5000)), whole=()
 )
 
 
-def genome(what: str, names: Names, scores: str, tags: str = "tagId,tag\n1,noir\n2,cats\n") -> None:
-    def do(folder: Path) -> object:
-        from prefmover.datasets.tag_genome import FILES as NAMES
-        from prefmover.datasets.tag_genome import read_genome
+@case(DATA, "a Tag Genome without tags", ("genome-tags.csv",))
+def _(folder: Path) -> object:
+    (folder / "genome-scores.csv").write_text("movieId,tagId,relevance\n1,1,.5\n")
+    (folder / "genome-tags.csv").write_text("tagId,tag\n")
+    return tag_genome.read_genome(Files.open(folder, tag_genome.FILES), cache=folder / "cache")
 
-        (folder / "genome-scores.csv").write_text(scores)
-        (folder / "genome-tags.csv").write_text(tags)
-        return read_genome(Files.open(folder, NAMES), cache=folder / "cache")
-
-    case(DATA, what, names)(do)
-
-
-HEAD_2 = "movieId,tagId,relevance\n"
-genome(
-    "a Tag Genome with a relevance twice", ("genome-scores.csv", 3, 1, 2), HEAD_2 + "1,1,.5\n1,2,.5\n1,2,.5\n"
-)
-genome("a Tag Genome without tags", ("genome-tags.csv",), HEAD_2 + "1,1,.5\n", "tagId,tag\n")
 
 # --- experiments ------------------------------------------------------------------------------------------
 
@@ -585,140 +462,3 @@ toml("settings with thousands of brackets", ("run.toml",), "x = " + "[" * 5000)
 toml("settings that are not UTF-8", ("run.toml",), b'dataset = "\xff"')
 toml("a number of five thousand digits", ("run.toml",), f"dataset = 'cinema'\nseed = {'9' * 5000}")
 toml("infinitely many repeats", ("run.toml", "'repeats'", "inf"), "dataset = 'cinema'\nrepeats = inf")
-
-
-@case(EXPERIMENTS, "a record that was cut off", ("records.jsonl.gz", 1))
-def _(folder: Path) -> object:
-    (folder / "records.jsonl.gz").write_bytes(gzip.compress(b'{"key": "a", "method"'))
-    return RunFolder(folder).records()
-
-
-@case(EXPERIMENTS, "a record without its fields", ("records.jsonl.gz", 1, "'task'"))
-def _(folder: Path) -> object:
-    (folder / "records.jsonl.gz").write_bytes(gzip.compress(b'{"key": "a"}'))
-    return RunFolder(folder).records()
-
-
-# --- the command line -------------------------------------------------------------------------------------
-
-CLI = "Command line"
-
-
-def command(what: str, names: Names, *arguments: str, files: dict[str, str] | None = None) -> None:
-    """Add a command to the table; its last line on stderr is the message."""
-
-    def do(folder: Path) -> object:
-        for name, content in (files or {}).items():
-            (folder / name).write_text(content)
-        code, error = run([part.replace("@", f"{folder}/") for part in arguments])
-        assert code == 2, (code, error)
-        assert "Traceback" not in error, error
-        return error
-
-    shown = " ".join(part.replace("@", "") for part in arguments)
-    case(CLI, f"{what}: `prefmover {shown}`", names)(do)
-
-
-def run(arguments: list[str]) -> tuple[int, str]:
-    """Return the exit code of the command line, and the last line of its stderr."""
-    from prefmover.cli import main
-
-    errors = io.StringIO()
-    with redirect_stderr(errors), redirect_stdout(io.StringIO()), _quiet_log():
-        try:
-            main(arguments)
-        except SystemExit as done:
-            code = done.code if isinstance(done.code, int) else 1
-        else:
-            code = 0
-    lines = [line for line in errors.getvalue().splitlines() if line.strip()]
-    return code, lines[-1] if lines else ""
-
-
-@contextmanager
-def _quiet_log() -> Any:
-    """Restore the log and the warnings of this process."""
-    import logging
-
-    from prefmover.cli.terminal import STATE
-
-    logger = logging.getLogger("prefmover")
-    before, level, shown = list(logger.handlers), logger.level, warnings.showwarning
-    try:
-        yield
-    finally:
-        logger.handlers, logger.level, warnings.showwarning = before, level, shown
-        STATE.debug = STATE.quiet = False
-
-
-STARS = {"stars.csv": "who,film,stars\nann,Alien,4.5\nbob,Heat,2\n"}
-command("a misspelled option", ("--forced", "--force"), "data", "get", "ml-1m", "--forced")
-command(
-    "an unknown column",
-    ("'viewer'", "--user-column", "'who'"),
-    *("fit", "--ratings", "@stars.csv", "--user-column", "viewer", "--out", "@model"),
-    files=STARS,
-)
-command(
-    "a file that is not an archive",
-    ("stars.csv",),
-    "data",
-    "add",
-    "ml-1m",
-    "--from",
-    "@stars.csv",
-    files=STARS,
-)
-command("the report of a folder without records", ("empty", "experiment.json"), "report", "@empty")
-
-# --- the service ------------------------------------------------------------------------------------------
-
-HTTP = "Service"
-
-
-@cache
-def client() -> Any:
-    """Return a client of the service, in this process."""
-    from starlette.testclient import TestClient
-
-    from prefmover.server.app import create_app
-    from prefmover.server.served import ServedModel
-
-    app = create_app(ServedModel(fitted(), "small"))
-    made = TestClient(app, base_url="http://localhost", raise_server_exceptions=False)  # type: ignore[arg-type]
-    made.__enter__()
-    import time
-
-    for _ in range(1200):
-        if made.get("/readyz").status_code == 200:
-            return made
-        time.sleep(0.05)
-    raise AssertionError("the service did not become ready")
-
-
-def request(
-    what: str, names: Names, method: str, path: str, body: bytes | str | None = None, **headers: str
-) -> None:
-    def do(_: Path) -> object:
-        content = body.encode() if isinstance(body, str) else body
-        fields = {"content-type": "application/json"} if body is not None else {}
-        fields |= {name.replace("_", "-"): value for name, value in headers.items()}
-        answer = client().request(method, path, content=content, headers=fields)
-        assert 400 <= answer.status_code < 500, (answer.status_code, answer.text)
-        told = answer.json()
-        faults = "; ".join(f"{fault['where']}: {fault['message']}" for fault in told.get("errors") or ())
-        return f"{answer.status_code} {told['title']}: {told['detail']}" + (f" [{faults}]" if faults else "")
-
-    asked = f"{method} {path}" + (f" {body if isinstance(body, str) else '…'}" if body is not None else "")
-    shown = asked if len(asked) <= 90 else asked[:89] + "…"
-    case(HTTP, f"{what}: `{shown}`", names)(do)
-
-
-GUEST = "/api/v1/neighbors"
-request("an unknown path", (404, "/docs"), "GET", "/api/v1/nothing")
-request("a misspelled parameter", (422, "'kk'", "k"), "GET", "/api/v1/items/1/near?kk=3")
-request("a parameter that is not a number", (422, "query.k"), "GET", "/api/v1/items/1/near?k=many")
-request("a parameter that is too large", (422, "query.k", 100), "GET", "/api/v1/items/1/near?k=1000000")
-request("a body that is not JSON", (400, 1, 2), "POST", GUEST, "{ratings}")
-request("a body that is not UTF-8", (400, "UTF-8", 0), "POST", GUEST, b"\xff")
-request("another host", (421, "localhost", "127.0.0.1"), "GET", "/api/v1/users", host="evil.example")

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from prefmover.server.middleware import CSP, OPENAPI
+from tests.messages import unnamed
 from tests.server.conftest import HOSTILE, NEAR, ONE, is_problem, listening
 
 KIND = "Content-Type: application/json\r\n"
@@ -54,7 +55,7 @@ def post_bytes(client, content, **headers):
     ("content", "named"),
     [
         (b"", "not JSON"),
-        (b"{", "not JSON"),
+        (b"{ratings}", "line 1 column 2"),
         (b"\xff\xfe\x00", "UTF-8"),
         (b'{"ratings": [{"item": "alien-1979", "rating": NaN}]}', "NaN"),
         (b'{"ratings": [{"item": "alien-1979", "rating": Infinity}]}', "Infinity"),
@@ -209,27 +210,33 @@ def test_head_of_errors(client):
     assert (refused.status_code, refused.headers["allow"]) == (405, "POST")
 
 
+def test_an_unknown_path(client):
+    assert "/docs" in is_problem(client.get("/api/v1/nothing"), 404)
+
+
 def test_a_get_with_a_body(client):
     is_problem(client.request("GET", "/api/v1/users", content=b"x"), 400)
 
 
 @pytest.mark.parametrize(
-    "query",
+    ("query", "named"),
     [
-        "limit=0",
-        "limit=201",
-        "limit=x",
-        "limit=1.5",
-        "offset=-1",
-        "offset=99999999999999999999",
-        "q=" + "x" * 201,
-        "k=3",
-        "limitt=3",
-        "limit=1&limit=2",
+        ("limit=0", "query.limit"),
+        ("limit=201", "200"),
+        ("limit=x", "query.limit"),
+        ("limit=1.5", "query.limit"),
+        ("offset=-1", "query.offset"),
+        ("offset=99999999999999999999", "query.offset"),
+        ("q=" + "x" * 201, "query.q"),
+        ("k=3", "'k'"),
+        ("limitt=3", "'limitt'"),
+        ("limit=1&limit=2", "limit"),
     ],
 )
-def test_wrong_parameters(client, query):
-    is_problem(client.get(f"/api/v1/users?{query}"), 422)
+def test_wrong_parameters(client, query, named):
+    response = client.get(f"/api/v1/users?{query}")
+    is_problem(response, 422)
+    assert named in response.text
 
 
 def test_too_many_items(client):
@@ -322,7 +329,8 @@ def test_many_slow_clients_do_not_keep_others_out(client):
 )
 def test_other_hosts(client, host):
     """A page of another site whose name resolves to loopback gets nothing."""
-    is_problem(client.get("/api/v1/users", headers={"Host": host}), 421)
+    detail = is_problem(client.get("/api/v1/users", headers={"Host": host}), 421)
+    assert not unnamed(detail, "localhost", "127.0.0.1")
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1234", "127.0.0.1:80", "[::1]:80", "[::1]"])
