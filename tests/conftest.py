@@ -25,6 +25,18 @@ def real_data() -> Path:
     return Path(folder)
 
 
+@pytest.fixture
+def write(tmp_path):
+    """A function that writes text or bytes to a file and returns its path."""
+
+    def write(content, name="input.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
 LONGEST = {"test_wheel.py", "test_kills.py"}
 
 

@@ -12,23 +12,10 @@ from prefmover import Ratings
 from prefmover.data.file_options import FileOptions
 from prefmover.data.raw_files import to_utf8
 from prefmover.errors import BadLinesWarning, InputError
+from tests.data.conftest import as_dicts
 from tests.messages import names, unnamed
 
 H = "user,item,rating\n"
-
-
-@pytest.fixture
-def write(tmp_path):
-    def write(text, name="ratings.csv"):
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return write
-
-
-def as_dicts(ratings):
-    return {user: ratings[user] for user in ratings}
 
 
 DAMAGED = H + "a,x,5\nb,y\nc,x,4,9,9\nNULL,x,3\nd,,3\ne,y,good\nf,y,\na,y,3\n"
@@ -36,7 +23,7 @@ DAMAGED = H + "a,x,5\nb,y\nc,x,4,9,9\nNULL,x,3\nd,,3\ne,y,good\nf,y,\na,y,3\n"
 
 def test_a_bad_line_is_an_error_that_names_the_option(write):
     for rows in ("b,y\n", "NULL,x,3\n", "None,x,3\n", " NA ,x,3\n", "b,y,good\n"):
-        with pytest.raises(InputError, match=names("ratings.csv", 3, "on_bad_lines")):
+        with pytest.raises(InputError, match=names("input.csv", 3, "on_bad_lines")):
             Ratings.read(write(H + "a,x,5\n" + rows))
 
 
@@ -45,11 +32,11 @@ def test_skipped_lines_are_counted(write, caplog):
         warnings.simplefilter("error")
         ratings = Ratings.read(write(DAMAGED), FileOptions(on_bad_lines="skip"))
     assert as_dicts(ratings) == {"a": {"x": 5.0, "y": 3.0}}
-    assert not unnamed(caplog.text, "ratings.csv", "6 bad lines", "line 3", "line 4", "line 5")
+    assert not unnamed(caplog.text, "input.csv", "6 bad lines", "line 3", "line 4", "line 5")
 
 
 def test_bad_lines_as_a_warning(write):
-    with pytest.warns(BadLinesWarning, match=names("ratings.csv", 6)):
+    with pytest.warns(BadLinesWarning, match=names("input.csv", 6)):
         ratings = Ratings.read(write(DAMAGED), FileOptions(on_bad_lines="warn"))
     assert as_dicts(ratings) == {"a": {"x": 5.0, "y": 3.0}}
 
@@ -61,14 +48,14 @@ def test_good_lines_are_no_reason_to_warn(write):
 
 
 def test_lines_after_bad_ones_keep_their_numbers(write):
-    with pytest.raises(InputError, match=names("ratings.csv", 5, "'rating'", -1)):
+    with pytest.raises(InputError, match=names("input.csv", 5, "'rating'", -1)):
         Ratings.read(
             write(H + "b,y\nNULL,x,3\na,x,5\n" + "c,x,-1\n"), options=FileOptions(on_bad_lines="skip")
         )
 
 
 def test_no_line_is_left(write):
-    with pytest.raises(InputError, match=names("ratings.csv")):
+    with pytest.raises(InputError, match=names("input.csv")):
         Ratings.read(write(H + "NA,x,3\n"), FileOptions(on_bad_lines="skip"))
 
 
@@ -111,7 +98,7 @@ BOTH = H.encode() + "Zoë,x,5\nAnaïs,x,4\n".encode() + "José,x,3\n".encode("la
 
 
 def test_a_file_of_two_encodings_is_not_told_to_be_latin_1(write):
-    with pytest.raises(InputError, match=names("ratings.csv", 4, "0xe9", 2, "encoding='mixed'")) as caught:
+    with pytest.raises(InputError, match=names("input.csv", 4, "0xe9", 2, "encoding='mixed'")) as caught:
         Ratings.read(write(BOTH))
     assert "encoding='latin-1'" not in str(caught.value)
     assert Ratings.read(write(BOTH), FileOptions(encoding="mixed")).users.tolist() == ["Anaïs", "José", "Zoë"]

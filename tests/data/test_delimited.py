@@ -18,24 +18,11 @@ from prefmover.data.file_options import FileOptions
 from prefmover.data.ids import MISSING_ID
 from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
+from tests.data.conftest import as_dicts
 from tests.messages import names
 
 EXPECTED = {"ann": {7: 4.5, 12: 3.0}, "bob": {7: 0.0}}
 ROWS = [("ann", "7", "4.5"), ("bob", "7", "0"), ("ann", "12", "3")]
-
-
-@pytest.fixture
-def write(tmp_path):
-    def write(content, name="ratings.csv"):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return write
-
-
-def contents(ratings):
-    return {user: ratings[user] for user in ratings.users}
 
 
 def lines(separator, *, header=None, end="\n"):
@@ -48,9 +35,9 @@ def lines(separator, *, header=None, end="\n"):
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_separators_headers_and_line_ends(write, separator, header, end):
     path = write(lines(separator, header=header, end=end))
-    assert contents(Ratings.read(path, FileOptions(separator=separator))) == EXPECTED
+    assert as_dicts(Ratings.read(path, FileOptions(separator=separator))) == EXPECTED
     if separator in {",", "\t", "::", ";", "|", " ", ", "}:
-        assert contents(Ratings.read(path)) == EXPECTED  # detected
+        assert as_dicts(Ratings.read(path)) == EXPECTED  # detected
 
 
 @pytest.mark.parametrize(
@@ -63,24 +50,24 @@ def test_separators_headers_and_line_ends(write, separator, header, end):
     ],
 )
 def test_usual_names_are_recognized(write, header):
-    assert contents(Ratings.read(write(lines(",", header=header)))) == EXPECTED
+    assert as_dicts(Ratings.read(write(lines(",", header=header)))) == EXPECTED
 
 
 def test_columns_by_name_in_any_order(write):
     path = write('time,"how much",what,who\n1,4.5,7,ann\n2,0,7,bob\n3,3,12,ann\n')
-    assert contents(Ratings.read(path, FileOptions(user="who", item="what", rating="how much"))) == EXPECTED
+    assert as_dicts(Ratings.read(path, FileOptions(user="who", item="what", rating="how much"))) == EXPECTED
 
 
 def test_columns_by_position(write):
     path = write("4.5,7,ann\n0,7,bob\n3,12,ann\n")
-    assert contents(Ratings.read(path, FileOptions(user=2, item=1, rating=0))) == EXPECTED
+    assert as_dicts(Ratings.read(path, FileOptions(user=2, item=1, rating=0))) == EXPECTED
 
 
 def test_header_can_be_stated(write):
     by_position = write("a,b,c\nann,7,4.5\nbob,7,0\nann,12,3\n")
-    assert contents(Ratings.read(by_position, FileOptions(header=True, user=0, item=1, rating=2))) == EXPECTED
+    assert as_dicts(Ratings.read(by_position, FileOptions(header=True, user=0, item=1, rating=2))) == EXPECTED
     looks_like_one = write("user,item,5\nann,item,4\n")
-    assert contents(Ratings.read(looks_like_one, FileOptions(header=False))) == {
+    assert as_dicts(Ratings.read(looks_like_one, FileOptions(header=False))) == {
         "ann": {"item": 4.0},
         "user": {"item": 5.0},
     }
@@ -88,53 +75,53 @@ def test_header_can_be_stated(write):
 
 def test_gzip_parquet_bom_blank_lines_and_no_last_line_end(write, tmp_path):
     text = lines(",", header=("user", "item", "rating"))
-    assert contents(Ratings.read(write(gzip.compress(text.encode())))) == EXPECTED
-    assert contents(Ratings.read(write(b"\xef\xbb\xbf" + text.encode()))) == EXPECTED
-    assert contents(Ratings.read(write("\n\n" + text.replace("\n", "\n\n").rstrip()))) == EXPECTED
-    assert contents(Ratings.read(write(text.encode("utf-16")), FileOptions(encoding="utf-16"))) == EXPECTED
+    assert as_dicts(Ratings.read(write(gzip.compress(text.encode())))) == EXPECTED
+    assert as_dicts(Ratings.read(write(b"\xef\xbb\xbf" + text.encode()))) == EXPECTED
+    assert as_dicts(Ratings.read(write("\n\n" + text.replace("\n", "\n\n").rstrip()))) == EXPECTED
+    assert as_dicts(Ratings.read(write(text.encode("utf-16")), FileOptions(encoding="utf-16"))) == EXPECTED
     table = pa.table({"userId": ["ann", "bob", "ann"], "item": [7, 7, 12], "rating": [4.5, 0, 3]})
     parquet.write_table(table, tmp_path / "ratings.parquet")
-    assert contents(Ratings.read(tmp_path / "ratings.parquet")) == EXPECTED
+    assert as_dicts(Ratings.read(tmp_path / "ratings.parquet")) == EXPECTED
     assert (
-        contents(Ratings.read(tmp_path / "ratings.parquet", FileOptions(user=0, rating="rating"))) == EXPECTED
+        as_dicts(Ratings.read(tmp_path / "ratings.parquet", FileOptions(user=0, rating="rating"))) == EXPECTED
     )
 
 
 def test_quoted_fields(write):
     path = write('user,item,rating\n"Smith, Ann","the ""best""",5\n"two\nlines",x,4\n')
-    assert contents(Ratings.read(path)) == {"Smith, Ann": {'the "best"': 5.0}, "two\nlines": {"x": 4.0}}
+    assert as_dicts(Ratings.read(path)) == {"Smith, Ann": {'the "best"': 5.0}, "two\nlines": {"x": 4.0}}
 
 
 def test_quotes_mean_nothing_between_two_character_separators(write):
     path = write('1::"Great::5\n2::"Great::4\n')
-    assert contents(Ratings.read(path)) == {1: {'"Great': 5.0}, 2: {'"Great': 4.0}}
+    assert as_dicts(Ratings.read(path)) == {1: {'"Great': 5.0}, 2: {'"Great': 4.0}}
 
 
 def test_a_separator_that_overlaps_itself_is_cut_from_the_left(write):
     path = write("a:::b::5\n")
-    assert contents(Ratings.read(path)) == {"a": {":b": 5.0}}
+    assert as_dicts(Ratings.read(path)) == {"a": {":b": 5.0}}
 
 
 def test_latin_1(write):
     path = write("Zoë::Café::5\n".encode("latin-1"))
-    assert contents(Ratings.read(path, FileOptions(encoding="latin-1"))) == {"Zoë": {"Café": 5.0}}
+    assert as_dicts(Ratings.read(path, FileOptions(encoding="latin-1"))) == {"Zoë": {"Café": 5.0}}
 
 
 @pytest.mark.parametrize("encoding", ["iso2022_jp", "utf-7", "utf-8-sig"])
 def test_encodings_that_write_all_in_ascii(write, encoding):
     path = write("\u96ea,\u65e5\u672c,5\n".encode(encoding))
-    assert contents(Ratings.read(path, FileOptions(encoding=encoding))) == {"\u96ea": {"\u65e5\u672c": 5.0}}
+    assert as_dicts(Ratings.read(path, FileOptions(encoding=encoding))) == {"\u96ea": {"\u65e5\u672c": 5.0}}
 
 
 def test_json_in_one_long_line(write):
-    with pytest.raises(InputError, match=names("ratings.csv", "19,981")) as caught:
+    with pytest.raises(InputError, match=names("input.csv", "19,981")) as caught:
         Ratings.read(write("[" + '{"user": 1}, ' * 20_000 + "]"))
     assert len(str(caught.value)) < 1000
 
 
 def test_a_control_character_of_the_file_survives(write):
     path = write("a\x1fb::c::5\n")
-    assert contents(Ratings.read(path)) == {"a\x1fb": {"c": 5.0}}
+    assert as_dicts(Ratings.read(path)) == {"a\x1fb": {"c": 5.0}}
 
 
 def test_ids_keep_their_type(write):
@@ -167,9 +154,9 @@ H = "user,item,rating\n"
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        ("", {}, names("ratings.csv")),
-        (" \n\n", {}, names("ratings.csv")),
-        (H, {}, names("ratings.csv")),
+        ("", {}, names("input.csv")),
+        (" \n\n", {}, names("input.csv")),
+        (H, {}, names("input.csv")),
         (H + "a,1,5\nb,1,x\n", {}, names(3, "'rating'", "'x'")),
         ("a,1,5\nb,1,x\n", {}, names(2, 3, "'x'")),
         ("a;1;3.5\na;2;4,5\n", {}, names(2, 3, "'4,5'")),
@@ -196,7 +183,7 @@ H = "user,item,rating\n"
         ("a,1,5\n", {"user": 1}, names("user", "item", "rating")),
         ("a,1,5\n", {"user": "a", "header": False}, names("'a'", "user=")),
         ("a,1\nb,2\n", {"feedback": "explicit"}, names("separator")),
-        ("a,1,5\n", {"separator": ";"}, names("ratings.csv", "'a,1,5'")),
+        ("a,1,5\n", {"separator": ";"}, names("input.csv", "'a,1,5'")),
         ("a,1,5\n", {"separator": ":::"}, names("separator")),
         ("a,1,5\n", {"separator": '"'}, names("separator")),
         (H.encode() + b"a,1,5\nZo\xeb,1,4\n", {}, names(3, "0xeb", "encoding", "latin-1")),

@@ -19,24 +19,11 @@ from prefmover.data.ratings import one_user
 from prefmover.data.scale import Scale, damped
 from prefmover.data.splits import random_split
 from prefmover.errors import InputError, ZeroRatingsWarning
+from tests.data.conftest import as_dicts
 from tests.messages import names, unnamed
 
 PLAYS = {"user": ["ann", "ann", "bob", "ann"], "item": ["x", "y", "x", "x"], "plays": [3, 1, 7, 4]}
 STRENGTHS = {"ann": {"x": 3.0, "y": 1.0}, "bob": {"x": 3.0}}
-
-
-@pytest.fixture
-def write(tmp_path):
-    def write(text, name="plays.csv"):
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return write
-
-
-def as_dicts(ratings):
-    return {user: ratings[user] for user in ratings}
 
 
 @pytest.mark.parametrize(
@@ -66,7 +53,7 @@ def test_numbers_in_two_columns_are_ids(write):
 
 
 def test_a_header_over_two_columns_of_numbers_is_not_data(write):
-    with pytest.raises(InputError, match=names("plays.csv", "'user'", "'Kunde'", "'Film'")):
+    with pytest.raises(InputError, match=names("input.csv", "'user'", "'Kunde'", "'Film'")):
         Ratings.read(write("Kunde,Film\n1,20\n"))
 
 
@@ -117,7 +104,7 @@ def test_a_choice_of_the_caller_wins(write):
 
 def test_a_column_of_numbers_that_may_be_ratings_is_not_passed_over(write):
     path = write("user,item,opinion\na,x,5\n")
-    with pytest.raises(InputError, match=names("plays.csv", "rating='opinion'", "feedback='implicit'")):
+    with pytest.raises(InputError, match=names("input.csv", "rating='opinion'", "feedback='implicit'")):
         Ratings.read(path)
     with pytest.raises(InputError, match=names("rating='opinion'")):
         Ratings.from_frame(pd.DataFrame({"user": [1], "item": [2], "opinion": [3]}))
@@ -223,7 +210,7 @@ BOOKS = "user,item,rating\n" + "".join(
 
 def test_many_zeros_are_worth_a_warning(write):
     path = write(BOOKS)
-    with pytest.warns(ZeroRatingsWarning, match=names("plays.csv", 72, 120, "60%", 'zeros="missing"')):
+    with pytest.warns(ZeroRatingsWarning, match=names("input.csv", 72, 120, "60%", 'zeros="missing"')):
         ratings = Ratings.read(path, FileOptions(duplicates="last"))
     assert ratings.scale.lowest == 0
 
@@ -236,7 +223,7 @@ def test_zeros_by_choice(write, caplog):
             dropped = Ratings.read(write(BOOKS), FileOptions(duplicates="last", zeros="missing"))
     assert (kept.matrix.data == 0).any()
     assert dropped.scale == Scale(1, 4, 1)
-    assert not unnamed(caplog.text, "plays.csv", 72, 120)
+    assert not unnamed(caplog.text, "input.csv", 72, 120)
 
 
 def test_likes_and_dislikes_are_a_scale():
@@ -248,7 +235,7 @@ def test_likes_and_dislikes_are_a_scale():
 def test_users_with_zeros_only_are_gone_and_lines_keep_their_numbers(write):
     ratings = Ratings.read(write("user,item,rating\na,x,0\nb,x,5\n"), FileOptions(zeros="missing"))
     assert as_dicts(ratings) == {"b": {"x": 5.0}}
-    with pytest.raises(InputError, match=names("plays.csv", 4, -1)):
+    with pytest.raises(InputError, match=names("input.csv", 4, -1)):
         Ratings.read(write("user,item,rating\na,x,0\nb,x,5\nc,x,-1\n"), FileOptions(zeros="missing"))
 
 

@@ -53,43 +53,46 @@ def test_a_gzip_cut_off(made_up, tmp_path):
         read_genome(made_up.files("ml-25m", home))
 
 
-def test_latin_1_where_utf_8_belongs(read):
-    with pytest.raises(InputError, match=names("movies.csv", 2, "0xe9")):
-        read("ml-25m", "movies.csv", lambda data: data.decode().encode("latin-1"))
+def with_a_header_in_the_middle(data):
+    lines = data.splitlines(keepends=True)
+    return b"".join([lines[0], *lines[1:4], lines[0], *lines[4:]])
 
 
-def test_utf_16(read):
-    with pytest.raises(InputError, match=names("movies.csv", "UTF-16")):
-        read("ml-25m", "movies.csv", lambda data: data.decode().encode("utf-16"))
+HEADER = b"UserID::MovieID::Rating::Timestamp\n"
+ML_25M = {
+    "Latin-1 where UTF-8 belongs": ("movies.csv", lambda data: data.decode().encode("latin-1"), (2, "0xe9")),
+    "UTF-16": ("movies.csv", lambda data: data.decode().encode("utf-16"), ("UTF-16",)),
+    "a header in the middle": ("ratings.csv", with_a_header_in_the_middle, (5, "'userId'")),
+    "no header": ("ratings.csv", lambda data: data.split(b"\n", 1)[1], (1, "userId,movieId")),
+    "tabs for commas": ("ratings.csv", lambda data: data.replace(b",", b"\t"), (1, 4)),
+    "tabs on one line": (
+        "ratings.csv",
+        lambda data: data.replace(b"2,10,3.5,96498", b"2\t10\t3.5\t96498"),
+        (4, 1),
+    ),
+    "off the scale": ("ratings.csv", lambda data: data.replace(b"1,20,2.5", b"1,20,2.7"), (3, 2.7, 0.5, 5)),
+    "a missing rating": ("ratings.csv", lambda data: data.replace(b"1,20,2.5", b"1,20,"), (3, "'rating'")),
+}
+ML_1M = {
+    "a header where none belongs": ("ratings.dat", lambda data: HEADER + data, (1, "'user'", "'UserID'")),
+    "ratings of 0 bytes": ("ratings.dat", lambda _: b"", ()),
+    "movies of 0 bytes": ("movies.dat", lambda _: b"", ()),
+    "cut off in a line": ("ratings.dat", lambda data: data[: data.rfind(b"::")], (7, 3, 4)),
+    "a rating twice": ("ratings.dat", lambda data: data + b"1::10::3::0\n", ()),
+    "a movie twice": ("movies.dat", lambda data: data + b"10::Again (1950)::Drama\n", (5, 10)),
+}
+DAMAGED = [("ml-25m", *row) for row in ML_25M.values()] + [("ml-1m", *row) for row in ML_1M.values()]
 
 
-def test_a_header_in_the_middle(read):
-    def change(data):
-        lines = data.splitlines(keepends=True)
-        return b"".join([lines[0], *lines[1:4], lines[0], *lines[4:]])
-
-    with pytest.raises(InputError, match=names("ratings.csv", 5, "'userId'")):
-        read("ml-25m", "ratings.csv", change)
+@pytest.mark.parametrize(("name", "file", "change", "named"), DAMAGED, ids=[*ML_25M, *ML_1M])
+def test_a_damaged_file_is_named(read, name, file, change, named):
+    with pytest.raises(InputError, match=names(file, *named)):
+        read(name, file, change)
 
 
-def test_no_header_where_one_belongs(read):
-    with pytest.raises(InputError, match=names("ratings.csv", 1, "userId,movieId")):
-        read("ml-25m", "ratings.csv", lambda data: data.split(b"\n", 1)[1])
-
-
-def test_a_header_where_none_belongs(read):
-    with pytest.raises(InputError, match=names("ratings.dat", 1, "'user'", "'UserID'")):
-        read("ml-1m", "ratings.dat", lambda data: b"UserID::MovieID::Rating::Timestamp\n" + data)
-
-
-def test_tabs_for_commas(read):
-    with pytest.raises(InputError, match=names("ratings.csv", 1, 4)):
-        read("ml-25m", "ratings.csv", lambda data: data.replace(b",", b"\t"))
-
-
-def test_tabs_for_commas_on_one_line(read):
-    with pytest.raises(InputError, match=names("ratings.csv", 4, 1)):
-        read("ml-25m", "ratings.csv", lambda data: data.replace(b"2,10,3.5,96498", b"2\t10\t3.5\t96498"))
+def test_a_rated_movie_that_is_not_listed(read):
+    with pytest.raises(InputError, match=names(99)):
+        read("ml-1m", "ratings.dat", lambda data: data + b"1::99::3::0\n")
 
 
 @pytest.mark.parametrize("name", ["ml-100k", "ml-1m", "ml-10m", "ml-25m"])
@@ -103,46 +106,10 @@ def test_windows_line_ends_and_a_byte_order_mark_are_no_error(made_up, name):
     assert (other.ratings.matrix != plain.ratings.matrix).nnz == 0
 
 
-@pytest.mark.parametrize("file", ["ratings.dat", "movies.dat"])
-def test_a_file_of_0_bytes(read, file):
-    with pytest.raises(InputError, match=names(file)):
-        read("ml-1m", file, lambda _: b"")
-
-
 def test_an_archive_of_0_bytes(made_up, tmp_path):
     (tmp_path / "x.zip").touch()
     with pytest.raises(InputError, match=names("x.zip")):
         made_up.files("ml-1m", tmp_path / "x.zip")
-
-
-def test_a_file_cut_off_in_a_line(read):
-    with pytest.raises(InputError, match=names("ratings.dat", 7, 3, 4)):
-        read("ml-1m", "ratings.dat", lambda data: data[: data.rfind(b"::")])
-
-
-def test_a_rating_off_the_scale(read):
-    with pytest.raises(InputError, match=names("ratings.csv", 3, 2.7, 0.5, 5)):
-        read("ml-25m", "ratings.csv", lambda data: data.replace(b"1,20,2.5", b"1,20,2.7"))
-
-
-def test_a_missing_rating(read):
-    with pytest.raises(InputError, match=names("ratings.csv", 3, "'rating'")):
-        read("ml-25m", "ratings.csv", lambda data: data.replace(b"1,20,2.5", b"1,20,"))
-
-
-def test_a_rating_given_twice(read):
-    with pytest.raises(InputError, match=r"ratings\.dat"):
-        read("ml-1m", "ratings.dat", lambda data: data + b"1::10::3::0\n")
-
-
-def test_a_movie_listed_twice(read):
-    with pytest.raises(InputError, match=names("movies.dat", 5, 10)):
-        read("ml-1m", "movies.dat", lambda data: data + b"10::Again (1950)::Drama\n")
-
-
-def test_a_rated_movie_that_is_not_listed(read):
-    with pytest.raises(InputError, match=names(99)):
-        read("ml-1m", "ratings.dat", lambda data: data + b"1::99::3::0\n")
 
 
 def test_duplicate_titles_are_two_items(read):

@@ -139,19 +139,6 @@ def test_people_are_those_who_count_most(cinema, estimated, monkeypatch):
         assert errors == pytest.approx(np.zeros(len(errors)), abs=1e-12)
 
 
-def test_lists_solve_nothing_where_distances_are_estimated(cinema, monkeypatch):
-    monkeypatch.setattr(similarity, "EXACT_PAIRS", 100)
-    model = Recommender(ranking=SETTINGS).fit(cinema)
-    guest = model.guest({"alien-1979": 5, "the-thing-1982": 4.5, "casablanca-1942": 1})
-    monkeypatch.setattr(similarity, "distances_from", None)
-    monkeypatch.setattr(similarity, "values", None)
-    monkeypatch.setattr(similarity, "search_positions", None)
-    for user in (guest, cinema.ratings.users.tolist()[0]):
-        named = [part for one in model.recommend(user, 5) for part in one.why.neighbors]
-        assert named
-        assert {part.measure_value for part in named} == {None}
-
-
 def test_without_anything_in_common_the_nearest_pair_is_named():
     ids, vectors = ["a", "b", "c", "d", "e"], [[9, 1], [8, 2], [1, 9], [2, 8], [5, 5]]
     users = ["ann", "ann", "bob", "bob", "bob", "cid"]
@@ -180,19 +167,6 @@ def test_guests_have_reasons(model, cinema):
     assert any(one.why.own for one in top)
     with pytest.raises(InputError):
         model.guest({})
-
-
-def test_a_guest_is_compared_with_the_landmarks_once(cinema, monkeypatch):
-    """Both sides of a model, and the reasons, use the same estimates; another guest has other ones."""
-    monkeypatch.setattr("prefmover.predict.similarity.EXACT_PAIRS", 0)
-    model = Recommender(ranking=SETTINGS, landmarks=40).fit(cinema)
-    calls, whole = [], similarity.estimate_to_landmarks
-    monkeypatch.setattr(similarity, "estimate_to_landmarks", lambda *some: calls.append(some) or whole(*some))
-    ratings = {"alien-1979": 5, "the-thing-1982": 4.5, "casablanca-1942": 1}
-    first = [one.why for one in model.recommend(model.guest(ratings))]
-    assert len(calls) == 1
-    assert [one.why for one in model.recommend(model.guest(ratings))] == first
-    assert len(calls) == 2
 
 
 def test_nothing_is_known(model, cinema):

@@ -76,7 +76,7 @@ def test_lists_of_structs_in_parquet(tmp_path):
 
 
 def test_a_list_that_cannot_be_parsed_is_named(write):
-    with pytest.raises(InputError, match=names("items.csv", 3, "'tags'")):
+    with pytest.raises(InputError, match=names("input.csv", 3, "'tags'")):
         read_item_table(write("id,tags\n1,['a']\n2,[broken)]\n3,['a']\n"))
 
 
@@ -91,7 +91,7 @@ BOOKS = """ISBN;Book-Title;Book-Author;Year-Of-Publication;Publisher
 
 def test_author_and_publisher_are_tags_if_told(write):
     path = write(BOOKS)
-    with pytest.raises(InputError, match=names("items.csv", "'Book-Author'", "tags=", "text=")):
+    with pytest.raises(InputError, match=names("input.csv", "'Book-Author'", "tags=", "text=")):
         read_item_table(path)
     catalog, geometry = read_item_table(path, tags=["Book-Author", "Publisher"])
     assert catalog.label(2) == "Emma (1815)"
@@ -204,7 +204,7 @@ DAMAGED = (
     [("2,Heat", 3), (",Ghost,1990,x", 3), ("NULL,G,1990,x", 3), ("3,E,old,z", 3), ("1 ,A,1,x", 3)],
 )
 def test_a_bad_line_is_an_error_that_names_the_option(write, row, line):
-    with pytest.raises(InputError, match=names("items.csv", line, "on_bad_lines")):
+    with pytest.raises(InputError, match=names("input.csv", line, "on_bad_lines")):
         read_item_table(write(f"id,title,year,tags\n1,Alien,1979,x|y\n{row}\n"))
 
 
@@ -213,14 +213,14 @@ def test_bad_lines_are_left_out_and_counted(write, caplog):
         warnings.simplefilter("error")
         catalog, _ = read_item_table(write(DAMAGED), on_bad_lines="skip")
     assert catalog.labels == ["Alien (1979)", "Jaws (1975)"]
-    assert not unnamed(caplog.text, "items.csv", "5 bad lines")
-    with pytest.warns(BadLinesWarning, match=names("items.csv", 5)):
+    assert not unnamed(caplog.text, "input.csv", "5 bad lines")
+    with pytest.warns(BadLinesWarning, match=names("input.csv", 5)):
         read_item_table(write(DAMAGED), on_bad_lines="warn")
 
 
 def test_items_that_differ_by_spaces(write):
     text = "id\ttitle\ttags\n0486404242\tA\tx\n0486404242 \tB\ty\n"
-    with pytest.raises(InputError, match=names("items.csv", 2, 3, "'0486404242'", "on_bad_lines")):
+    with pytest.raises(InputError, match=names("input.csv", 2, 3, "'0486404242'", "on_bad_lines")):
         read_item_table(write(text))
     assert read_item_table(write(text), on_bad_lines="skip")[0].labels == ["A"]
 
@@ -276,7 +276,7 @@ def test_missing_items_are_reported_before_anything_is_computed(write, monkeypat
     no_geometry(monkeypatch)
     ratings = write("user,item,rating\nu,a,5\nv,b,3\nv,c,1\n", "r.csv")
     tags = write("item,tag\na,x\nb,x\n")
-    with pytest.raises(InputError, match=names(1, 3, "'c'", "items.csv", "missing", "drop", "far")):
+    with pytest.raises(InputError, match=names(1, 3, "'c'", "input.csv", "missing", "drop", "far")):
         Dataset.from_files(ratings, [tags])
     with pytest.warns(MissingItemsWarning, match=names("'c'")):
         data = Dataset.from_files(ratings, [tags], options=FileOptions(missing="drop"))
@@ -297,10 +297,10 @@ def test_ids_of_another_catalog(write, monkeypatch, missing):
     no_geometry(monkeypatch)
     ratings = write("user,item,rating\n" + "".join(f"u,{k},5\n" for k in range(300)), "r.csv")
     items = write("item,tag\n" + "".join(f"tt{k},x\n" for k in range(200)))
-    with pytest.raises(InputError, match=names("items.csv", "'tt0'", 0, 300, "catalog", "item_id=")):
+    with pytest.raises(InputError, match=names("input.csv", "'tt0'", 0, 300, "catalog", "item_id=")):
         Dataset.from_files(ratings, [items], options=FileOptions(missing=missing))
     padded = write("item,tag\n" + "".join(f"{k:07d},x\n" for k in range(300)))
-    with pytest.raises(InputError, match=names("items.csv", "'0000000'", "zeros")):
+    with pytest.raises(InputError, match=names("input.csv", "'0000000'", "zeros")):
         Dataset.from_files(ratings, [padded], options=FileOptions(missing=missing))
 
 
@@ -319,7 +319,7 @@ def test_the_column_of_ids_may_differ_from_that_of_the_ratings(write):
 def test_a_few_ids_of_another_kind(write):
     ratings = write("user,item,rating\nu,1,5\nu,2,4\n", "r.csv")
     items = write("item,tag\n1,x\n2,y\n3,y\n1997-08-20,x\n")
-    with pytest.raises(InputError, match=names("items.csv", "'1997-08-20'", "on_bad_lines")):
+    with pytest.raises(InputError, match=names("input.csv", "'1997-08-20'", "on_bad_lines")):
         Dataset.from_files(ratings, [items])
     assert Dataset.from_files(
         ratings, [items], options=FileOptions(on_bad_lines="skip")
@@ -334,7 +334,7 @@ def test_options_of_items_without_items(write):
 
 def test_a_geometry_that_says_little_warns(write):
     cells = "".join(f'{k},"space x{k} and robots y{k}"\n' for k in range(40))
-    with pytest.warns(FlatGeometryWarning, match=names("100%", "items.csv", 40, "tags")):
+    with pytest.warns(FlatGeometryWarning, match=names("100%", "input.csv", 40, "tags")):
         assert read_item_table(write("id,tags\n" + cells))
     bare = "".join(f"{k},{'x' if k < 5 else ''}\n" for k in range(40))
     with pytest.warns(FlatGeometryWarning, match=names(35, 40)):

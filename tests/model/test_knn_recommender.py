@@ -14,26 +14,20 @@ from prefmover.paper.table_1 import table_1
 from tests.contracts.model import ModelContract
 from tests.messages import names
 
+MODELS = [KNNRecommender.paper(measure, k=5) for measure in MEASURES]
+MODELS += [
+    KNNRecommender(neighborhood="global", k=8),
+    KNNRecommender(centering="z-score"),
+    KNNRecommender(centering="none"),
+    KNNRecommender(centering="baseline", shrinkage=1.5),
+]
 
-@pytest.mark.parametrize("measure", MEASURES, scope="class")
-class TestPaper(ModelContract):
-    @pytest.fixture(scope="class")
+
+class TestKNN(ModelContract):
+    @pytest.fixture(scope="class", params=MODELS, ids=repr)
     @classmethod
-    def model(cls, data, measure):
-        return KNNRecommender.paper(measure, k=5).fit(data)
-
-
-@pytest.mark.parametrize("parameters", [
-    {"neighborhood": "global", "k": 8},
-    {"centering": "z-score"},
-    {"centering": "none"},
-    {"centering": "baseline", "shrinkage": 1.5},
-], ids=str, scope="class")  # fmt: skip
-class TestVariants(ModelContract):
-    @pytest.fixture(scope="class")
-    @classmethod
-    def model(cls, data, parameters):
-        return KNNRecommender(**parameters).fit(data)
+    def model(cls, request, data):
+        return request.param.fit(data)
 
 
 def test_table_1_by_hand():

@@ -13,8 +13,17 @@ from tests.contracts.model import ModelContract
 from tests.messages import names
 from tests.predict.conftest import make_data
 
+MODELS = {measure: Recommender(measure) for measure in MEASURES}
+MODELS |= {"few landmarks": Recommender(landmarks=9), "no geometry": Recommender("jmsd")}
 
-class KernelContract(ModelContract):
+
+class TestKernel(ModelContract):
+    @pytest.fixture(scope="class", params=MODELS)
+    @classmethod
+    def model(cls, request, data):
+        bare = request.param == "no geometry"
+        return MODELS[request.param].fit(Dataset(data.ratings) if bare else data)
+
     def test_contributions_are_weight_times_residual(self, model, pairs):
         for user, item in pairs[::9]:
             why = model.explain_rating(user, item)
@@ -22,28 +31,6 @@ class KernelContract(ModelContract):
             for part in why.contributions:
                 assert part.value != 0
                 assert part.value == pytest.approx(part.weight * part.residual, abs=1e-12)
-
-
-@pytest.mark.parametrize("measure", MEASURES, scope="class")
-class TestMeasures(KernelContract):
-    @pytest.fixture(scope="class")
-    @classmethod
-    def model(cls, data, measure):
-        return Recommender(measure).fit(data)
-
-
-class TestFewLandmarks(KernelContract):
-    @pytest.fixture(scope="class")
-    @classmethod
-    def model(cls, data):
-        return Recommender(landmarks=9).fit(data)
-
-
-class TestWithoutGeometry(KernelContract):
-    @pytest.fixture(scope="class")
-    @classmethod
-    def model(cls, data):
-        return Recommender("jmsd").fit(Dataset(data.ratings))
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,6 @@ import json
 import os
 import pickle
 import shutil
-import signal
-import subprocess
-import sys
-import textwrap
 
 import numpy as np
 import pytest
@@ -20,6 +16,7 @@ from prefmover.measures import Measure, Weight, register_measure, unregister_mea
 from prefmover.model import KNNRecommender, Recommender, storage
 from prefmover.model import folder as model_folder
 from prefmover.predict import RatingSettings
+from prefmover.rank import RankingSettings
 from tests.messages import names
 from tests.predict.conftest import make_data
 
@@ -289,45 +286,14 @@ def test_models_that_were_tampered_with(data, tmp_path, change, message):
         storage.load(tmp_path / "m")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("step", [1, 3, 5, 6, 7])
-def test_a_kill_leaves_the_old_model_or_the_new(tmp_path, step):
-    """The process is killed for real at its n-th change to the folder; the 5th puts the header in place."""
-    folder = save(tmp_path / "m", 1.0)
-    code = f"""
-        import os, signal, pathlib
-        from tests.model.test_storage import save
-        left = {step}
-        def dying(function):
-            def call(*args, **kwargs):
-                global left
-                left -= 1
-                if left == 0:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                return function(*args, **kwargs)
-            return call
-        for name in ("replace", "unlink", "write_text"):
-            setattr(pathlib.Path, name, dying(getattr(pathlib.Path, name)))
-        save({str(folder)!r}, 2.0, users=("cid", "dan"))
-    """
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], env=environment, check=False)
-    assert done.returncode == -signal.SIGKILL
-    stored = model_folder.read(folder)
-    whole = (stored.header.facts["number"], stored.arrays["number"].tolist(), stored.users.tolist())
-    assert whole == ((1.0, [1.0], ["ann", "bob"]) if step <= 5 else (2.0, [2.0], ["cid", "dan"]))
-    save(folder, 3.0)
-    assert model_folder.read(folder).header.facts == {"number": 3.0}
-    shutil.rmtree(folder)
-
-
 @pytest.mark.parametrize(
     "model",
     [
         Recommender(landmarks=np.int64(9), seed=np.int32(1)),
+        Recommender(ranking=RankingSettings(item_penalty=3.0, content=np.float64(0.5))),
         KNNRecommender(k=np.int64(3), shrinkage=np.float32(0.5)),
     ],
-    ids=["kernel", "knn"],
+    ids=["kernel", "ranking", "knn"],
 )
 def test_numbers_of_numpy_are_saved(data, tmp_path, model):
     model.fit(data).save(tmp_path / "model")

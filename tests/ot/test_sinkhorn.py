@@ -8,26 +8,12 @@ from hypothesis import strategies as st
 import ot
 from prefmover.errors import InputError
 from prefmover.ot import sinkhorn, transport
+from tests.measures.test_pmd import FILMS, SIMILARITY, TABLE_1A
 from tests.messages import names
 from tests.oracles.transport import normalized
 
-RATINGS = {
-    "u1": [5, 0, 2, 3, 0],
-    "u2": [0, 5, 2, 3, 0],
-    "u3": [0, 0, 2, 3, 5],
-    "u4": [5, 5, 5, 0, 0],
-    "u5": [0, 0, 0, 5, 0],
-    "u6": [0, 0, 0, 0, 5],
-}
-SIMILARITY = np.array(
-    [
-        [1.0, 0.8, 0.8, 0.3, 0.3],
-        [0.8, 1.0, 0.8, 0.3, 0.3],
-        [0.8, 0.8, 1.0, 0.3, 0.3],
-        [0.3, 0.3, 0.3, 1.0, 0.8],
-        [0.3, 0.3, 0.3, 0.8, 1.0],
-    ]
-)
+RATINGS = {user: [row.get(film, 0) for film in FILMS] for user, row in TABLE_1A.items()}
+COST = 1 - np.array(SIMILARITY)
 
 
 @pytest.mark.parametrize(
@@ -35,11 +21,11 @@ SIMILARITY = np.array(
 )
 def test_the_papers_worked_example(u, v, printed):
     """Table 1(c) prints one minus the cost, cut off after three digits."""
-    result = sinkhorn(RATINGS[u], RATINGS[v], 1 - SIMILARITY, 0.05, tolerance=1e-4)
+    result = sinkhorn(RATINGS[u], RATINGS[v], COST, 0.05, tolerance=1e-4)
     assert result.converged
     assert 0 <= 1 - result.cost - printed + 1e-9 < 1e-3
     # Without entropy it would have been .9 and .65 for the first two.
-    exact = 1 - transport(RATINGS[u], RATINGS[v], 1 - SIMILARITY).cost
+    exact = 1 - transport(RATINGS[u], RATINGS[v], COST).cost
     assert exact == pytest.approx({"u1": 0.9, "u2": 0.65, "u4": 0.3, "u5": 0.8}[u])
 
 

@@ -11,7 +11,6 @@ from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.measures import MEASURES, weight
 from prefmover.model import KNNRecommender, Recommender
-from prefmover.model.arrays import fitted_arrays, fitted_facts, restored
 from prefmover.predict.low_rank import LandmarkValues
 from prefmover.predict.predictor import Newcomers
 from prefmover.rank.two_sided import (
@@ -93,8 +92,19 @@ def test_overlap_multiplies_the_kernel():
     assert found == pytest.approx(np.exp([[0.0, -2 * 0.4 - 3 * 0.7]]))
 
 
-class RankerContract:
-    """Subclasses have a fixture ``model``, fitted to the fixture ``sparse``."""
+MODELS = {
+    "two sides": lambda data: fitted(data, overlap=0.5),
+    "few landmarks": lambda data: fitted(data, landmarks=6),
+    "a similarity": lambda data: fitted(data, "pcc"),
+    "votes": lambda data: KNNRecommender(k=5).fit(data),
+}
+
+
+class TestEveryRanker:
+    @pytest.fixture(scope="class", params=MODELS.values(), ids=MODELS)
+    @classmethod
+    def model(cls, request, sparse):
+        return request.param(sparse)
 
     def test_parts_sum_to_the_scores(self, model, sparse):
         everything = np.arange(sparse.n_items)
@@ -135,15 +145,6 @@ class RankerContract:
         users = np.arange(sparse.n_users)
         assert np.array_equal(again.ranker_.block(users).total, model.ranker_.block(users).total)
 
-    def test_storage(self, model, sparse, tmp_path):
-        model.save(tmp_path / "model")
-        again, users = type(model).load(tmp_path / "model"), np.arange(sparse.n_users)
-        for a, b in zip(again.ranker_.block(users), model.ranker_.block(users), strict=True):
-            assert np.array_equal(a, b)
-        guest = {sparse.ratings.items[0]: 5, sparse.ratings.items[5]: 2}
-        one, other = (scores(some, some.guest(guest)).total for some in (again, model))
-        assert np.array_equal(one, other)
-
     def test_new_users_are_guests(self, model, sparse):
         items = sparse.ratings.items
         new = {"new": dict(zip(items[[1, 6, 8]].tolist(), [5.0, 2.0, 4.0], strict=True))}
@@ -153,34 +154,6 @@ class RankerContract:
         guest = scores(model, model.guest(new["new"])).total[0]
         extended = type(model)(**model.get_params()).fit(sparse).add_users(more)
         assert scores(extended, "new").total[0] == pytest.approx(guest, abs=2e-3)
-
-
-class TestTwoSides(RankerContract):
-    @pytest.fixture(scope="class")
-    @classmethod
-    def model(cls, sparse):
-        return fitted(sparse, overlap=0.5)
-
-
-class TestFewLandmarks(RankerContract):
-    @pytest.fixture(scope="class")
-    @classmethod
-    def model(cls, sparse):
-        return fitted(sparse, landmarks=6)
-
-
-class TestSimilarities(RankerContract):
-    @pytest.fixture(scope="class")
-    @classmethod
-    def model(cls, sparse):
-        return fitted(sparse, "pcc")
-
-
-class TestVotes(RankerContract):
-    @pytest.fixture(scope="class")
-    @classmethod
-    def model(cls, sparse):
-        return KNNRecommender(k=5).fit(sparse)
 
 
 @pytest.mark.parametrize("feedback", ["data", "played"])
@@ -306,19 +279,6 @@ def test_counts_that_are_all_equal(data, damping):
     assert len(model.recommend(r.users[0], 5)) == 5
 
 
-@pytest.mark.parametrize(
-    "name", ["ranking.user_weights", "ranking.right", "ranking.similar.indices", "ranking.inverse"]
-)
-def test_damaged_arrays(sparse, name):
-    model = fitted(sparse)
-    arrays = {key: np.array(array) for key, array in fitted_arrays(model).items()}
-    given = model.similarity_, model.settings_, fitted_facts(model)
-    restored(*given, arrays)
-    arrays[name] = arrays[name][:-1]
-    with pytest.raises(InputError, match="damaged"):
-        restored(*given, arrays)
-
-
 def test_estimated_distances_rank_nearly_as_exact_ones():
     cinema = datasets.load("cinema")
     cinema = cinema.with_ratings(cinema.ratings.take(users=range(150)))
@@ -331,15 +291,6 @@ def test_estimated_distances_rank_nearly_as_exact_ones():
     exact = TwoSidedRanker.fit(similarity, model.settings_["ranking"], compared)
     a, b = model.ranker_.block(everyone).total, exact.block(everyone).total
     assert np.corrcoef(a.ravel(), b.ravel())[0, 1] > 0.99
-
-
-def test_content_of_a_numpy_number_is_saved(data, tmp_path):
-    few = data.with_ratings(data.ratings.take(users=range(5)))  # fewer users than items
-    settings = RankingSettings(item_penalty=3.0, content=np.float64(0.5))
-    model = Recommender(ranking=settings).fit(few)
-    model.save(tmp_path / "model")
-    user = few.ratings.users[0]
-    assert Recommender.load(tmp_path / "model").recommend(user).to_dict() == model.recommend(user).to_dict()
 
 
 def test_without_distances_there_is_no_content(data):

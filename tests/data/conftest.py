@@ -1,0 +1,5 @@
+"""Ratings, read back as dictionaries."""
+
+
+def as_dicts(ratings):
+    return {user: ratings[user] for user in ratings}
