@@ -45,7 +45,8 @@ def test_another_type_or_shape_is_refused(model, name):
     *given, arrays = parts(model)
     if name not in arrays:
         pytest.skip("this model has no such array")
-    for damaged in (arrays[name][:-1], arrays[name].astype(np.float16), arrays[name][..., None]):
+    one = arrays[name]
+    for damaged in (one[:-1],) if name in PARTS else (one[:-1], one.astype(np.float16), one[..., None]):
         with pytest.raises(InputError, match="damaged"):
             restored(*given, {**arrays, name: damaged})
 
