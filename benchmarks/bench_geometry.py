@@ -45,10 +45,10 @@ class Bench:
     def __init__(self, name: str, genome: Genome) -> None:
         known = SOURCES[name]
         self.data = datasets.load(name)
-        self.ids, self.genres = self.data.items.ids, self.data.items.genres
-        self.tags, _ = read_tags(known, folders.locate(known), self.data.items)
+        self.ids, self.genres = self.data.catalog.ids, self.data.catalog.genres
+        self.tags, _ = read_tags(known, folders.locate(known), self.data.catalog)
         assert self.tags is not None, "movie-tags is needed"
-        movies, _ = movielens_ids(known, self.data.items)
+        movies, _ = movielens_ids(known, self.data.catalog)
         assert movies is not None
         _, first = np.unique(movies, return_index=True)
         self.at = np.intersect1d(first, np.flatnonzero(np.isin(movies, genome.movies)))

@@ -41,7 +41,7 @@ def main(out: Path) -> list[Path]:
     left.legend(title=f"films in common with {VIEWER}", frameon=False, loc="upper left")
     left.set(xlabel=f"distance from {VIEWER} (PMD)", ylabel="viewers")
     lines = [
-        f"{stars:g}  {data.items.label(data.item_position(film))}"
+        f"{stars:g}  {data.catalog.label(data.item_position(film))}"
         for film, stars in sorted(rated.items(), key=lambda pair: -pair[1])
     ]
     left.set_title("\n".join([f"{VIEWER} rated", *lines]), fontsize=10, loc="left")

@@ -36,7 +36,7 @@ def target(data: bytes) -> None:
             read_movie_tags(files)
         data_set = read(source, files)
         check_rows(data_set.ratings.matrix)
-        assert data_set.ratings.items.tolist() == data_set.items.ids.tolist()
+        assert data_set.ratings.items.tolist() == data_set.catalog.ids.tolist()
 
 
 def seeds() -> list[bytes]:

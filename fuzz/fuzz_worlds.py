@@ -32,7 +32,7 @@ def target(data: bytes) -> None:
         files = Files.open(folder, [file for file in names if file]).require(source.needs)
         data_set = read(source, files)
         check_rows(data_set.ratings.matrix)
-        assert data_set.ratings.items.tolist() == data_set.items.ids.tolist()
+        assert data_set.ratings.items.tolist() == data_set.catalog.ids.tolist()
         if data_set.has_times:
             assert len(data_set.times) == data_set.ratings.n_ratings
 

@@ -27,13 +27,13 @@ def test_rated_items_come_first_and_everything_is_in_their_order():
     catalog = Catalog(["x", "a"], ["X-Men", "Alien"], [2000, 1979], [["Action"], []])
     data = Dataset(ratings_of(["a", "b", "c"]), geometry, catalog)
     order = ["a", "b", "c", "x"]
-    assert data.ratings.items.tolist() == data.geometry.items.tolist() == data.items.ids.tolist() == order
+    assert data.ratings.items.tolist() == data.geometry.items.tolist() == data.catalog.ids.tolist() == order
     assert (data.geometry.grid == geometry.grid[np.ix_([2, 3, 0, 1], [2, 3, 0, 1])]).all()
-    assert data.items.labels == ["Alien (1979)", "b", "c", "X-Men (2000)"]
-    assert data.items.genres == ((), (), (), ("Action",))
+    assert data.catalog.labels == ["Alien (1979)", "b", "c", "X-Men (2000)"]
+    assert data.catalog.genres == ((), (), (), ("Action",))
     assert data.ratings["u"] == {"a": 1, "b": 2, "c": 3}
-    again = Dataset(data.ratings, data.geometry, data.items)
-    assert (again.ratings, again.geometry, again.items) == (data.ratings, data.geometry, data.items)
+    again = Dataset(data.ratings, data.geometry, data.catalog)
+    assert (again.ratings, again.geometry, again.catalog) == (data.ratings, data.geometry, data.catalog)
 
 
 def test_missing_items():
@@ -126,7 +126,7 @@ def test_titles_of_other_items():
     for known in (None, geometry):
         with pytest.raises(InputError, match=names(7, "'a'")):
             Dataset(ratings_of(["a"]), known, {7: "Alien"})
-    assert Dataset(ratings_of(["a"]), geometry, {"x": "X-Men"}).items.labels == ["a", "X-Men"]
+    assert Dataset(ratings_of(["a"]), geometry, {"x": "X-Men"}).catalog.labels == ["a", "X-Men"]
 
 
 def test_what_is_not_a_geometry():
@@ -140,7 +140,7 @@ def test_a_geometry_without_some_items_that_nobody_rated():
     data = Dataset(ratings_of(["a", "b"]), items={"a": "Alien", "x": "X-Men"})
     other = data.with_geometry(ItemGeometry.from_vectors(["b", "a", "c"], np.eye(3)))
     assert other.ratings.items.tolist() == other.geometry.items.tolist() == ["a", "b", "c"]
-    assert other.items.labels == ["Alien", "b", "c"]
+    assert other.catalog.labels == ["Alien", "b", "c"]
 
 
 def test_a_geometry_is_not_made_for_nothing(tmp_path, monkeypatch):

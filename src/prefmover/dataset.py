@@ -46,7 +46,7 @@ __all__ = ["ABOUT", "Dataset", "geometry_follows_ratings", "geometry_from_rating
 ABOUT = ("name", "terms", "citation", "user_noun", "item_noun")
 """The facts of a data set that do not change with its ratings or its geometry."""
 
-PARTS = (*ABOUT, "ratings", "items", "_geometry", "_folds", "_times")
+PARTS = (*ABOUT, "ratings", "catalog", "_geometry", "_folds", "_times")
 
 MakeGeometry = Callable[[Ratings], ItemGeometry]
 Times = Ratings | Callable[[], Ratings] | None
@@ -96,7 +96,7 @@ class Dataset:
     ----------
     ratings : Ratings
         Ratings over all items of the data set, rated items first.
-    items : Catalog
+    catalog : Catalog
         Titles, years and genres, in the same order.
     """
 
@@ -142,7 +142,7 @@ class Dataset:
             geometry = geometry.aligned(ratings.items)
         items = Catalog.from_ids(ratings.items) if items is None else items.aligned(ratings.items)
         self.ratings: Ratings = ratings
-        self.items: Catalog = items
+        self.catalog: Catalog = items
         self.name, self.terms, self.citation = name, terms, citation
         self.user_noun, self.item_noun = user_noun, item_noun
         self._geometry, self._folds = geometry, folds
@@ -306,7 +306,7 @@ class Dataset:
         except UnknownIdError:
             if not isinstance(item, str):
                 raise
-            return self.items.find(item)
+            return self.catalog.find(item)
 
     def with_ratings(self, ratings: Ratings) -> Dataset:
         """Return the data set with other ratings of the same items, such as the training ratings of a split.
@@ -330,7 +330,9 @@ class Dataset:
             return self
         if isinstance(geometry, ItemGeometry) and geometry is not vars(self).get("geometry"):
             about: dict[str, Any] = {name: getattr(self, name) for name in ABOUT}
-            return Dataset(self.ratings, geometry, self.items, folds=self._folds, times=self._times, **about)
+            return Dataset(
+                self.ratings, geometry, self.catalog, folds=self._folds, times=self._times, **about
+            )
         return self._with(_geometry=geometry)  # the one that was made here, or one that is made when needed
 
     def _with(self, **changes: Any) -> Dataset:
@@ -360,7 +362,7 @@ class Dataset:
             catalog = titles.aligned(new)
         about: dict[str, Any] = {name: getattr(self, name) for name in ABOUT}
         longer = self.ratings.with_items(whole.items)
-        return Dataset(longer, whole, self.items.extended(catalog), times=self._times, **about)
+        return Dataset(longer, whole, self.catalog.extended(catalog), times=self._times, **about)
 
     def digest(self) -> str:
         """Return a digest of ratings and scale: of all that decides what users prefer."""

@@ -101,8 +101,8 @@ def test_windows_line_ends_and_a_byte_order_mark_are_no_error(made_up, name):
     plain = by_name.read(SOURCES[name], made_up.files(name))
     made_up.write(name, end="\r\n", bom=True)
     other = by_name.read(SOURCES[name], made_up.files(name))
-    assert other.items.titles == plain.items.titles
-    assert other.items.genres == plain.items.genres
+    assert other.catalog.titles == plain.catalog.titles
+    assert other.catalog.genres == plain.catalog.genres
     assert (other.ratings.matrix != plain.ratings.matrix).nnz == 0
 
 
@@ -114,10 +114,10 @@ def test_an_archive_of_0_bytes(made_up, tmp_path):
 
 def test_duplicate_titles_are_two_items(read):
     data = read("ml-1m", "movies.dat", lambda data: data + b"50::Untitled::Drama\n")
-    assert data.items.search("untitled") == [3, 4]
+    assert data.catalog.search("untitled") == [3, 4]
     with pytest.raises(InputError, match=names("[40]", "[50]")):
-        data.items.find("Untitled")
-    assert data.items.find("50") == 4
+        data.catalog.find("Untitled")
+    assert data.catalog.find("50") == 4
 
 
 def test_missing_genome_rows(made_up, tmp_path):

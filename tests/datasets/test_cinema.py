@@ -156,9 +156,9 @@ def test_load_gives_ratings_catalog_and_geometry_and_says_that_it_is_simulated()
     assert data.name == "cinema"
     assert "simulated" in data.terms
     assert "simulated" in data.citation
-    assert set(data.ratings.items) == set(data.items.ids) == set(data.geometry.items)
+    assert set(data.ratings.items) == set(data.catalog.ids) == set(data.geometry.items)
     assert list(data.ratings.users) == list(cinema.viewers().ids)
-    assert data.items.ids[data.items.find("Alien")] == "alien-1979"
+    assert data.catalog.ids[data.catalog.find("Alien")] == "alien-1979"
     v, f = cinema.viewers(), cinema.films()
     k = 4321
     assert data.ratings[v.ids[v.rows[k]]][f.catalog.ids[v.films[k]]] == v.ratings[k]

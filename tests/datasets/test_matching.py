@@ -78,7 +78,7 @@ def test_the_geometry_of_ml_100k_says_that_it_was_matched(real_data):
     data = datasets.load("ml-100k")
     assert "ml-1m" in data.geometry.name
     assert data.geometry.n_items == 1682
-    alien = data.items.find("Alien (1979)")
-    near = data.geometry.near(data.items.ids[alien], 5)
-    near = [data.items.label(data.items.position(item)) for item, _ in near]
+    alien = data.catalog.find("Alien (1979)")
+    near = data.geometry.near(data.catalog.ids[alien], 5)
+    near = [data.catalog.label(data.catalog.position(item)) for item, _ in near]
     assert "Alien 3 (1992)" in near

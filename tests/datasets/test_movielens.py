@@ -26,11 +26,11 @@ def test_every_data_set_is_read(made_up, name, packed):
     assert (data.ratings.scale.lowest, data.ratings.scale.step) == ((0.5, 0.5), (1, 1))[
         name in ("ml-100k", "ml-1m")
     ]
-    assert data.items.label(data.items.position(10)) == "Café Noir, Le (1950)"
-    assert data.items.label(data.items.position(20)) == 'Robots, Love & "Quotes" (1984)'
-    assert data.items.genres[0] == ("Drama", "Film-Noir")
-    assert data.items.genres[3] == ()
-    assert data.items.years.tolist() == [1950, 1984, 1949, 0]
+    assert data.catalog.label(data.catalog.position(10)) == "Café Noir, Le (1950)"
+    assert data.catalog.label(data.catalog.position(20)) == 'Robots, Love & "Quotes" (1984)'
+    assert data.catalog.genres[0] == ("Drama", "Film-Noir")
+    assert data.catalog.genres[3] == ()
+    assert data.catalog.years.tolist() == [1950, 1984, 1949, 0]
     assert "redistribution" in data.terms
     assert "Harper" in data.citation
 
@@ -119,12 +119,12 @@ def test_the_registry_has_hashes_and_only_https():
 def test_ml_100k_as_published(real_data):
     data = datasets.load("ml-100k")
     r = data.ratings
-    assert (r.n_ratings, r.n_users, r.n_items, len(data.items)) == (100_000, 943, 1_682, 1_682)
+    assert (r.n_ratings, r.n_users, r.n_items, len(data.catalog)) == (100_000, 943, 1_682, 1_682)
     assert r[196][242] == 3  # the first line of u.data
     assert r[186][302] == 3
-    assert data.items.label(data.items.position(1)) == "Toy Story (1995)"
-    assert data.items.genres[0] == ("Animation", "Children's", "Comedy")
-    assert "Misérables, Les" in data.items.titles
+    assert data.catalog.label(data.catalog.position(1)) == "Toy Story (1995)"
+    assert data.catalog.genres[0] == ("Animation", "Children's", "Comedy")
+    assert "Misérables, Les" in data.catalog.titles
     assert [(fold.train.n_ratings, fold.n_test) for fold in data.folds()] == [(80_000, 20_000)] * 5
 
 
@@ -132,14 +132,14 @@ def test_ml_100k_as_published(real_data):
 def test_ml_1m_as_published(real_data):
     data = datasets.load("ml-1m")
     r = data.ratings
-    assert (r.n_ratings, r.n_users, r.n_items, len(data.items)) == (1_000_209, 6_040, 3_883, 3_883)
+    assert (r.n_ratings, r.n_users, r.n_items, len(data.catalog)) == (1_000_209, 6_040, 3_883, 3_883)
     assert len(np.unique(r.matrix.indices)) == 3_706  # items with ratings come first
     assert r.matrix.indices.max() == 3_705
     assert r[1][1193] == 5  # the first line of ratings.dat
     assert r[6040][1097] == 4  # the last
     assert np.isclose(r.matrix.data.mean(), 3.5816, atol=1e-4)
-    assert data.items.label(data.items.position(1193)) == "One Flew Over the Cuckoo's Nest (1975)"
-    assert np.isin(r.items, data.items.ids).all()
+    assert data.catalog.label(data.catalog.position(1193)) == "One Flew Over the Cuckoo's Nest (1975)"
+    assert np.isin(r.items, data.catalog.ids).all()
 
 
 def test_load_takes_a_name_or_a_file(tmp_path, own_folders):

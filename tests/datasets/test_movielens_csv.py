@@ -83,7 +83,7 @@ def test_the_genome_of_some_films(files, made_up):
     (home / "genome-scores.csv").write_text("\r\n".join(["movieId,tagId,relevance", *rows, ""]))
     (home / "genome-tags.csv").write_text('tagId,tag\r\n1,007\r\n2,"based on a book, loosely"\r\n')
     data = by_name.read(SOURCES[name], made_up.files(name, home))
-    at = [data.items.position(i) for i in (1, 29, 171749, 209171)]
+    at = [data.catalog.position(i) for i in (1, 29, 171749, 209171)]
     D = data.geometry.block(at, at)
     assert D[0, 1] == pytest.approx(np.arctan(0.1 / 0.8) - np.arctan(0.025 / 0.9), abs=1e-6)
     assert D[2:, :2] == pytest.approx(np.pi / 2)

@@ -62,7 +62,7 @@ def test_tag_profiles_when_there_are_tags(installed):
         "tag profiles (4 genres, 4 tags, SVD to 2) from movie-tags and the genres of ml-1m"
     )
     assert data.geometry is data.geometry
-    at = [data.items.position(m) for m in (10, 20, 30)]
+    at = [data.catalog.position(m) for m in (10, 20, 30)]
     D = data.geometry.block(at, at)
     assert D[0, 2] < D[0, 1]
 
@@ -133,7 +133,7 @@ def test_the_default_geometry_agrees_with_the_genome(real_data, own_folders, mon
     genome = read_genome(Files.open(real_data / "tag-genome-sample", FILES))
     for name in ("ml-1m", "ml-100k"):
         data = datasets.load(name)
-        ids, _ = movielens_ids(SOURCES[name], data.items)
+        ids, _ = movielens_ids(SOURCES[name], data.catalog)
         assert "genome" not in data.geometry.name.lower()
         assert agreement(data.geometry, genome, ids) > 0.45
 

@@ -34,7 +34,7 @@ def test_every_user_has_so_many_distinct_items_in_order(data):
 
 def tastes_of(crowd):
     """Return the taste of each item, and of each user: that of most of the user's items."""
-    items = np.array([int(genre.split()[1]) for (genre,) in crowd.items.genres])
+    items = np.array([int(genre.split()[1]) for (genre,) in crowd.catalog.genres])
     users = [np.bincount(items[crowd.ratings.row(u)[0]]).argmax() for u in range(crowd.n_users)]
     return items, np.array(users)
 
@@ -43,7 +43,7 @@ def test_a_seed_means_one_data_set():
     first, again, other = (synthetic(300, 80, ratings=(5, 9), seed=s) for s in (1, 1, 2))
     assert first.ratings.digest() == again.ratings.digest() != other.ratings.digest()
     assert first.geometry.digest() == again.geometry.digest() != other.geometry.digest()
-    assert first.items.genres == again.items.genres
+    assert first.catalog.genres == again.catalog.genres
 
 
 def test_blocks_are_put_together_in_order(monkeypatch):

@@ -94,7 +94,7 @@ def test_books(load, files):
     assert "CC BY-SA" in data.terms
     assert "Zając" in data.citation
     at = [data.item_position(book) for book in (10, 20, 30, 40)]
-    assert {*data.items.genres[at[0]]} == {"fantasy", "magic"}  # "to-read" is about the reader
+    assert {*data.catalog.genres[at[0]]} == {"fantasy", "magic"}  # "to-read" is about the reader
     distance = data.geometry.block(at, at)
     assert distance[0, 1] < 1.0 < distance[0, 2]  # shelves and an author, or nothing, in common
     assert distance[2, 3] < 1.5
@@ -102,10 +102,10 @@ def test_books(load, files):
 
 def test_books_have_titles_and_years(load):
     data = load("goodbooks")
-    assert data.items.label(data.item_position(10)) == 'Quills, "Part 1" (Quills, #1) (1997)'
-    assert data.items.years[data.item_position(20)] == -750
-    assert data.items.genres[data.item_position(10)] == ("magic", "fantasy")  # by number of readers
-    assert data.items.genres[data.item_position(40)] == ("cats",)  # a count of -1 is none
+    assert data.catalog.label(data.item_position(10)) == 'Quills, "Part 1" (Quills, #1) (1997)'
+    assert data.catalog.years[data.item_position(20)] == -750
+    assert data.catalog.genres[data.item_position(10)] == ("magic", "fantasy")  # by number of readers
+    assert data.catalog.genres[data.item_position(40)] == ("cats",)  # a count of -1 is none
 
 
 def test_authors_alone_make_books_near(load):
@@ -121,9 +121,9 @@ def test_music(load):
     assert data.ratings.implicit
     assert data.ratings.scale.damping == "log"
     assert data.ratings[2] == {51: 1.0, 52: 10.0}  # log2(1 + 1), log2(1 + 1023)
-    assert data.items.label(data.item_position(51)) == 'Duran "D" Duran'
-    assert data.items.label(data.item_position(52)) == "Björk"
-    assert data.items.genres[data.item_position(51)] == ("new wave",)  # by two people
+    assert data.catalog.label(data.item_position(51)) == 'Duran "D" Duran'
+    assert data.catalog.label(data.item_position(52)) == "Björk"
+    assert data.catalog.genres[data.item_position(51)] == ("new wave",)  # by two people
     assert (data.user_noun, data.item_noun) == ("listener", "artist")
     a, b, untagged = (data.item_position(artist) for artist in (51, 52, 53))
     near, far = data.geometry.block([a], [b, untagged])[0]
@@ -144,8 +144,8 @@ def test_tweets(load):
     assert data.ratings[1] == {"0111161": 0.0, "1853728": 10.0}  # ids are text, and 0 is a rating
     assert (data.ratings.scale.lowest, data.ratings.scale.highest) == (0.0, 10.0)
     assert data.n_items == 3
-    assert data.items.label(data.item_position("0002844")) == "Fantômas - À l'ombre (1913)"
-    assert data.items.genres[data.item_position("0111161")] == ("Crime", "Drama")
+    assert data.catalog.label(data.item_position("0002844")) == "Fantômas - À l'ombre (1913)"
+    assert data.catalog.genres[data.item_position("0111161")] == ("Crime", "Drama")
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_the_real_ones_have_the_published_numbers(real_data, name):
     counts = {source.name: source.counts, **source.parts}[data.name]
     rated = int((data.ratings_per_item > 0).sum())
     assert (data.ratings.n_ratings, data.n_users, rated) == counts
-    assert len(data.items.titles) == data.n_items
+    assert len(data.catalog.titles) == data.n_items
 
 
 @pytest.mark.real_data
@@ -263,7 +263,7 @@ def test_lists_of_real_data_with_single_ratings_and_items_without_genres(real_da
     ratings = data.ratings.take(users=np.arange(0, data.n_users, data.n_users // 100))
     items = np.flatnonzero(np.bincount(ratings.matrix.indices, minlength=data.n_items))[:300]
     ratings = ratings.take(items=items)
-    part = Dataset(ratings, data.geometry.take(items), data.items.aligned(ratings.items))
+    part = Dataset(ratings, data.geometry.take(items), data.catalog.aligned(ratings.items))
     options = {"train": 0.3, "repeats": 1, "trials": 1}
     found = evaluate(part, task="ranking", recommenders="default,popularity,ease,user-knn", **options)
     rows = found.summary("ranking").to_pylist()

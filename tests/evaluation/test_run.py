@@ -210,7 +210,7 @@ def test_a_geometry_from_ratings_comes_from_the_training_part(cinema):
 
 def test_objects_match_names(cinema):
     """The same recommender by name and by object, at the object's K."""
-    few = Dataset(cinema.ratings.take(users=np.arange(80)), cinema.geometry, cinema.items)
+    few = Dataset(cinema.ratings.take(users=np.arange(80)), cinema.geometry, cinema.catalog)
     model = KNNRecommender("jmsd", 5, centering="mean")
     evaluation = evaluate(few, ["knn:jmsd", model, "default"], ks=(3, 5), train=0.5)
     by_name, by_object, default = evaluation

@@ -74,7 +74,7 @@ def test_titles_come_from_the_data(data):
     why = explain_users(data, 0, 1)
     first = why.to_dict(1)["flows"]
     assert len(first) == 1
-    assert first[0]["source_label"] == data.items.label(data.ratings.item_position(first[0]["source"]))
+    assert first[0]["source_label"] == data.catalog.label(data.ratings.item_position(first[0]["source"]))
     assert "Clueless <1995>" in str(why)
     assert "Clueless &lt;1995&gt;" in why._repr_html_()
 

@@ -127,7 +127,7 @@ def test_people_are_those_who_count_most(cinema, estimated, monkeypatch):
                 errors.append(part.nearer_than - n_farther / 119)
                 common = cinema.ratings[user].keys() & cinema.ratings[part.user].keys()
                 assert part.n_common == len(common)
-                titles = {cinema.items.label(cinema.ratings.item_position(film)) for film in common}
+                titles = {cinema.catalog.label(cinema.ratings.item_position(film)) for film in common}
                 assert set(part.common) == (titles if len(titles) <= 2 else set())
                 if part.alike:
                     assert not common

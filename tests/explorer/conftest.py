@@ -38,7 +38,7 @@ def some_of_cinema():
         users[some.rows()], some.items[matrix.indices], matrix.data, scale=some.scale
     )
     nouns = {"user_noun": data.user_noun, "item_noun": data.item_noun}
-    renamed = Dataset(ratings, data.geometry, data.items, name=data.name, **nouns)
+    renamed = Dataset(ratings, data.geometry, data.catalog, name=data.name, **nouns)
     return with_title(renamed, "alien-1979", FILM)
 
 

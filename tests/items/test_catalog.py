@@ -83,7 +83,7 @@ def test_a_year_at_the_end_is_split_off(title, year):
 )
 def test_items_of_a_dataset_in_every_form(items):
     data = Dataset(Ratings.from_arrays(["u", "u"], ["a", "c"], [5, 3]), items=items)
-    assert data.items.labels == ["Alien", "c", "Bound"]  # an item without a title goes by its id
+    assert data.catalog.labels == ["Alien", "c", "Bound"]  # an item without a title goes by its id
 
 
 def test_years_and_genres_of_a_frame():

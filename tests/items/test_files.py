@@ -311,7 +311,7 @@ def test_the_column_of_ids_may_differ_from_that_of_the_ratings(write):
         Dataset.from_files(ratings, [items])
     assert Dataset.from_files(
         ratings, [items], options=FileOptions(item_id="imdb_id")
-    ).items.ids.tolist() == ["tt1", "tt2"]
+    ).catalog.ids.tolist() == ["tt1", "tt2"]
     with pytest.raises(InputError, match=names("'imdb'", "'imdb_id'", "item_id=")):
         Dataset.from_files(ratings, [items], options=FileOptions(item_id="imdb"))
 
@@ -323,7 +323,7 @@ def test_a_few_ids_of_another_kind(write):
         Dataset.from_files(ratings, [items])
     assert Dataset.from_files(
         ratings, [items], options=FileOptions(on_bad_lines="skip")
-    ).items.ids.tolist() == [1, 2, 3]
+    ).catalog.ids.tolist() == [1, 2, 3]
 
 
 def test_options_of_items_without_items(write):

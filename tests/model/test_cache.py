@@ -23,7 +23,7 @@ def test_a_data_set_is_fitted_once(few):
     assert cache.stored(few) is None
     first = cache.fit_and_store(few)
     second = cache.stored(few)
-    assert second.data_.items.labels == few.items.labels
+    assert second.data_.catalog.labels == few.catalog.labels
     assert second.data_.name == "cinema"
     user = few.ratings.users[0]
     assert first.recommend(user, 3)[0].rating == second.recommend(user, 3)[0].rating
@@ -37,4 +37,4 @@ def test_other_titles_are_another_model(few):
 def test_a_cache_that_cannot_be_written_does_not_matter(few, tmp_path):
     (tmp_path / "models").write_text("a file in place of the folder")
     assert cache.stored(few) is None
-    assert cache.fit_and_store(few).data_.items.labels == few.items.labels
+    assert cache.fit_and_store(few).data_.catalog.labels == few.catalog.labels

@@ -223,8 +223,8 @@ def test_the_data_are_saved_with_the_model(data, tmp_path):
     named = Dataset(data.ratings, data.geometry, films, name="films", terms="free", citation="none")
     Recommender().fit(named).save(tmp_path / "m")
     again = Recommender.load(tmp_path / "m").data_
-    assert again.items.labels == named.items.labels
-    assert again.items.genres == named.items.genres
+    assert again.catalog.labels == named.catalog.labels
+    assert again.catalog.genres == named.catalog.genres
     assert (again.name, again.terms, again.citation) == ("films", "free", "none")
     assert again.ratings.digest() == named.ratings.digest()
     assert again.geometry.name == "random"

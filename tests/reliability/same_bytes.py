@@ -63,15 +63,15 @@ def everything(n_threads):
 def _geometries(cinema):
     texts = [" ".join(genres) + " " + title for title, genres in zip(*_titles(cinema), strict=True)]
     for name, geometry in (
-        ("genres", ItemGeometry.from_genres(cinema.items.ids, cinema.items.genres)),
-        ("text", ItemGeometry.from_text(cinema.items.ids, texts, dimensions=20)),
+        ("genres", ItemGeometry.from_genres(cinema.catalog.ids, cinema.catalog.genres)),
+        ("text", ItemGeometry.from_text(cinema.catalog.ids, texts, dimensions=20)),
         ("from ratings", ItemGeometry.from_ratings(cinema.ratings, dimensions=10)),
     ):
         yield name, digest(geometry.grid)
 
 
 def _titles(cinema):
-    return cinema.items.titles, cinema.items.genres
+    return cinema.catalog.titles, cinema.catalog.genres
 
 
 def _models(data, n_threads):

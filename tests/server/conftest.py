@@ -23,7 +23,7 @@ HOSTILE = "<script>alert('film')</script>"
 
 def with_title(data, item, title):
     """Return a data set in which one item has another title."""
-    items, position = data.items, data.ratings.item_position(item)
+    items, position = data.catalog, data.ratings.item_position(item)
     titles, years = list(items.titles), items.years.copy()
     titles[position], years[position] = title, 0
     catalog = Catalog(items.ids, titles, years, items.genres)

@@ -93,7 +93,7 @@ def test_a_user_with_ratings(client, data, user):
     assert math.isclose(sum(row["share"] for row in answer["ratings"]), 1.0)
     assert math.isclose(answer["mean_rating"], sum(ratings.values()) / len(ratings))
     assert answer["n_ratings"] == len(ratings)
-    labels = [data.items.label(data.ratings.item_position(row["item"])) for row in answer["ratings"]]
+    labels = [data.catalog.label(data.ratings.item_position(row["item"])) for row in answer["ratings"]]
     assert [row["title"] for row in answer["ratings"]] == labels
 
 
@@ -284,7 +284,7 @@ def test_an_item(client, data):
     answer, ratings = get(client, "items/heat-1995"), data.ratings.to_arrow().to_pydict()
     given = [r for item, r in zip(ratings["item"], ratings["rating"], strict=True) if item == "heat-1995"]
     assert (answer["id"], answer["title"], answer["year"]) == ("heat-1995", "Heat (1995)", 1995)
-    assert answer["genres"] == list(data.items.genres[data.ratings.item_position("heat-1995")])
+    assert answer["genres"] == list(data.catalog.genres[data.ratings.item_position("heat-1995")])
     counts = {row["rating"]: row["count"] for row in answer["ratings"]}
     assert counts == {rating: given.count(rating) for rating in set(given)}
     assert list(counts) == sorted(counts)

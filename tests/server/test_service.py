@@ -307,7 +307,7 @@ def test_a_user_called_guest():
 
 def test_a_measure_without_geometry(data):
     """Cosine and a neighbor average: similarities everywhere, and no plan."""
-    model = KNNRecommender.paper("cos", k=10, n_threads=1).fit(Dataset(data.ratings, items=data.items))
+    model = KNNRecommender.paper("cos", k=10, n_threads=1).fit(Dataset(data.ratings, items=data.catalog))
     user, other = data.ratings.users[:2].tolist()
     with listening(ServedModel(model)) as client:
         assert client.get("/api/v1/model").json()["value_name"] == "similarity"

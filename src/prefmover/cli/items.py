@@ -65,4 +65,4 @@ def _open(source: SourceOptions) -> tuple[Catalog, Callable[[], ItemGeometry]]:
         files = source.read_items()
         return files.catalog, lambda: files.geometry
     data, _ = source.open()
-    return data.items, lambda: data.require_geometry("prefmover items")
+    return data.catalog, lambda: data.require_geometry("prefmover items")

@@ -115,7 +115,7 @@ def item_id(data: Dataset, text: str) -> Any:
 
 def item_label(data: Dataset, item: Any) -> str:
     """Return the title of an item, by id."""
-    return data.items.label(data.ratings.item_position(item))
+    return data.catalog.label(data.ratings.item_position(item))
 
 
 def n_common(data: Dataset, rated: Container[Any], user: Any) -> int:

@@ -2,7 +2,7 @@
 
 >>> from prefmover import datasets
 >>> films = datasets.load("cinema")
->>> films.items.label(films.item_position("alien-1979"))
+>>> films.catalog.label(films.item_position("alien-1979"))
 'Alien (1979)'
 
 ``load`` reads a data set; ``get`` downloads it from the publisher first, and ``add`` installs a copy that

@@ -102,7 +102,7 @@ def load() -> Dataset:
     >>> cinema = load()
     >>> cinema.ratings
     Ratings(800 users x 485 items, 21,644 ratings from 1 to 5 in steps of 0.5)
-    >>> cinema.items.label(cinema.item_position("spirited-away-2001"))
+    >>> cinema.catalog.label(cinema.item_position("spirited-away-2001"))
     'Spirited Away (2001)'
     """
     audience, catalog = viewers(), films().catalog

@@ -393,9 +393,9 @@ class Experiment(FileSettings):
             return data
         if self.geometry == "ratings":
             return data.with_geometry(geometry_from_ratings)
-        if not any(data.items.genres):
+        if not any(data.catalog.genres):
             raise InputError(f"{data.name} has no genres; choose another geometry")
-        block = features.from_genres(data.items.ids, data.items.genres)
+        block = features.from_genres(data.catalog.ids, data.catalog.genres)
         name = f"{block.name} of {data.name}"
         return data.with_geometry(
             ItemGeometry.from_vectors(block.items, block.vectors, name=name, zero="far")

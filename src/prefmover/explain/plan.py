@@ -179,7 +179,9 @@ def _explanation(data: Dataset, u: int, v: int, row: Measure, convention: str | 
         certificate=pair.certificate,
         agreement=with_ids(pair.agreement, items),
         co_rated=dict(zip(items[list(pair.co_rated)].tolist(), pair.co_rated.values(), strict=True)),
-        labels={id_: data.items.label(item) for id_, item in zip(items[shown].tolist(), shown, strict=True)},
+        labels={
+            id_: data.catalog.label(item) for id_, item in zip(items[shown].tolist(), shown, strict=True)
+        },
     )
 
 

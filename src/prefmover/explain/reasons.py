@@ -147,7 +147,7 @@ class Explainer:
                 RecommendationExplanation(
                     user=state.name,
                     item=data.ratings.items[[item]].tolist()[0],
-                    label=data.items.label(item),
+                    label=data.catalog.label(item),
                     item_side=item_side,
                     user_side=user_side,
                     rating=ratings[k],
@@ -252,7 +252,7 @@ class _OwnRatings:
             rows.append(
                 OwnRating(
                     data.ratings.items[[position]].tolist()[0],
-                    data.items.label(position),
+                    data.catalog.label(position),
                     float(state.given[self.at[i]]),
                     float(parts[i]),
                     None if self.distances is None else float(self.distances[k, i]),
@@ -334,7 +334,7 @@ class _People:
                     None if self.values is None else float(self.values[at]),
                     float(self.near.shares[at]),
                     len(common),
-                    tuple(data.items.label(i) for i in common.tolist()) if len(common) <= FEW else (),
+                    tuple(data.catalog.label(i) for i in common.tolist()) if len(common) <= FEW else (),
                     None if len(common) else self._alike(other, item),
                 )
             )
@@ -354,7 +354,7 @@ class _People:
         a, b = np.unravel_index(similarity.argmax(), similarity.shape)
         if similarity[a, b] <= 0:
             return None
-        return data.items.label(int(mine[a])), data.items.label(int(theirs[b]))
+        return data.catalog.label(int(mine[a])), data.catalog.label(int(theirs[b]))
 
 
 def _given(ratings: Ratings, users: Ints, items: Ints) -> tuple[Ints, Ints, Floats]:

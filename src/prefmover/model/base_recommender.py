@@ -439,7 +439,7 @@ class BaseRecommender(Estimator, ABC):
 
         Unknown ids get a fallback, as in :meth:`predict`.
         """
-        predictor, ratings, catalog = self.predictor_, self.data_.ratings, self.data_.items
+        predictor, ratings, catalog = self.predictor_, self.data_.ratings, self.data_.catalog
         state, (position,) = self._state(user), ratings.item_index.get([item]).tolist()
         baseline, contributions = predictor.explain(state, position)
         shown = {one.item for part in contributions for one in part.evidence} | {position} - {-1}

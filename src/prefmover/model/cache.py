@@ -43,6 +43,6 @@ def stored_folder(data: Dataset) -> Path:
     """Return the folder of a data set's model in the cache, by version and content."""
     geometry = data.require_geometry("the default model")
     digest = hashlib.sha256()
-    for part in (version("prefmover"), data.digest(), geometry.digest(), *data.items.labels):
+    for part in (version("prefmover"), data.digest(), geometry.digest(), *data.catalog.labels):
         digest.update(part.encode() + b"\0")
     return cache_folder() / "models" / f"{data.name or 'data'}-{digest.hexdigest()[:16]}"

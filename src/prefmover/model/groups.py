@@ -206,7 +206,7 @@ def recommend_together(
         items.append(
             GroupRecommendation(
                 data.ratings.items[[position]].tolist()[0],
-                data.items.label(position),
+                data.catalog.label(position),
                 float(total[position]),
                 float(np.mean(given)) if given else None,
                 int(counts[position]),

@@ -52,7 +52,7 @@ def save(model: BaseRecommender, folder: str | PathLike[str]) -> None:
         arrays |= {name: array for name, array in stored.items() if array is not None}
     facts |= fitted_facts(model)
     about = {"kind": model.kind, "parameters": parameters, "facts": facts}
-    write(folder, about, arrays | fitted_arrays(model), ratings.users, data.items)
+    write(folder, about, arrays | fitted_arrays(model), ratings.users, data.catalog)
 
 
 def load(

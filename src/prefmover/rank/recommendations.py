@@ -143,7 +143,7 @@ class RecommendationTable(Sequence[Recommendations]):
         ratings = [None if r != r else r for r in self.ratings[row][there].tolist()]
         columns = (
             self._data.ratings.items[positions].tolist(),
-            [self._data.items.label(position) for position in positions.tolist()],
+            [self._data.catalog.label(position) for position in positions.tolist()],
             self.scores[row][there].tolist(),
             ratings,
             self._n_ratings[positions].tolist(),
@@ -167,7 +167,7 @@ class RecommendationTable(Sequence[Recommendations]):
         there = self.positions >= 0
         positions, (row, column) = self.positions[there], np.nonzero(there)
         ratings = self.ratings[there]
-        titles = self._data.items.labels
+        titles = self._data.catalog.labels
         return pa.table(
             {
                 "user": id_column(self.users).take(pa.array(row)),

@@ -87,7 +87,7 @@ class Selection:
         if exclude is not None:
             allowed[data.ratings.item_positions(_ids("exclude", exclude))] = False
         if where is not None:
-            allowed &= data.items.matching(where)
+            allowed &= data.catalog.matching(where)
         if min_ratings:
             allowed &= data.ratings_per_item >= min_ratings
         if not allowed.any():

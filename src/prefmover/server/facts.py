@@ -96,27 +96,27 @@ class ItemFacts:
 
         The best matches come first; among equal ones, those with most ratings.
         """
-        titles, ids = self._data.items.ranks(text), self._names.ranks(text)
+        titles, ids = self._data.catalog.ranks(text), self._names.ranks(text)
         ranks = {k: min(titles.get(k, 3), ids.get(k, 3)) for k in titles | ids}
         return sorted(ranks, key=lambda k: (ranks[k], -self.n_ratings[k], k))
 
     def titled(self, position: int) -> dict[str, str]:
         """Return the id and the title of an item."""
-        return {"item": self.texts[position], "title": self._data.items.label(position)}
+        return {"item": self.texts[position], "title": self._data.catalog.label(position)}
 
     def facts(self, position: int) -> dict[str, Any]:
         """Return the fields that all responses about an item have."""
         n = int(self.n_ratings[position])
         return {
             "id": self.texts[position],
-            "title": self._data.items.label(position),
+            "title": self._data.catalog.label(position),
             "n_ratings": n,
             "mean_rating": float(self._means[position]) if n else None,
         }
 
     def years(self) -> list[int] | None:
         """Return the first and the last year of release; None if none is known."""
-        years = self._data.items.years[self._data.items.years > 0]
+        years = self._data.catalog.years[self._data.catalog.years > 0]
         return [int(years.min()), int(years.max())] if len(years) else None
 
 

@@ -91,7 +91,7 @@ def read_export(text: str, data: Dataset) -> ImportedRatings:
         dates[ExportedRating(name, year, value)] = row.get(date, "")
     newest = sorted(dates, key=dates.__getitem__, reverse=True)
     titles = Catalog(np.arange(len(newest)), [row.title for row in newest], [row.year for row in newest])
-    found = match(titles, data.items)
+    found = match(titles, data.catalog)
     ratings: dict[Any, float] = {}
     for k, exported in enumerate(newest):
         if k in found:

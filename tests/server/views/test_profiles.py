@@ -19,11 +19,11 @@ def test_shares_of_genres(cinema):
     assert 1 <= len(found) <= 3
     for one in found:
         parts = [
-            rating / len(cinema.items.genres[item]) * (one.genre in cinema.items.genres[item])
+            rating / len(cinema.catalog.genres[item]) * (one.genre in cinema.catalog.genres[item])
             for item, rating in zip(items.tolist(), ratings.tolist(), strict=True)
-            if cinema.items.genres[item]
+            if cinema.catalog.genres[item]
         ]
-        whole = sum(r for i, r in zip(items.tolist(), ratings, strict=True) if cinema.items.genres[i])
+        whole = sum(r for i, r in zip(items.tolist(), ratings, strict=True) if cinema.catalog.genres[i])
         assert one.share == pytest.approx(sum(parts) / whole)
         assert one.share > one.usual > 0
 

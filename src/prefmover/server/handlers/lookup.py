@@ -62,7 +62,7 @@ def search(served: ServedModel, q: Text = "", limit: Limit = 6) -> responses.Sea
 
 def get_item(served: ServedModel, item: ItemPath) -> responses.ItemDetailsOut:
     """Return an item, how often it got each rating, and who liked it."""
-    position, catalog, users = served.items.position(item), served.data.items, served.users
+    position, catalog, users = served.items.position(item), served.data.catalog, served.users
     found = item_profile(served.data, position, FANS)
     return responses.ItemDetailsOut(
         **served.items.facts(position),

@@ -73,9 +73,9 @@ def get_item_map(served: ServedModel, progress: Progress) -> responses.MapOut:
     """Return items as points in the plane, by the distances that the model uses."""
     geometry = served.data.require_geometry("a map of items")
     drawn = item_map(geometry, served.items.n_ratings, progress=progress)
-    kinds = groupings(served.data.items, geometry, drawn.positions)
+    kinds = groupings(served.data.catalog, geometry, drawn.positions)
     groups = [[name] for name in kinds["genre"]] if "genre" in kinds else [[] for _ in drawn.positions]
-    return _map(drawn, served.items.texts, served.data.items.labels, groups)
+    return _map(drawn, served.items.texts, served.data.catalog.labels, groups)
 
 
 def _map(

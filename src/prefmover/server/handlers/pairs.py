@@ -35,7 +35,7 @@ def explain_users(served: ServedModel, body: requests.PersonAndUser) -> explanat
 def _grouped(served: ServedModel, ids: set[Any]) -> list[explanations.GroupedItemOut]:
     data = served.data
     positions = np.sort(np.array([data.ratings.item_position(id_) for id_ in ids], np.int64))
-    kinds = groupings(data.items, data.geometry, positions) if len(positions) else {}
+    kinds = groupings(data.catalog, data.geometry, positions) if len(positions) else {}
     return [
         explanations.GroupedItemOut(
             item=served.items.texts[position], groups={kind: names[k] for kind, names in kinds.items()}

@@ -80,7 +80,7 @@ def get_predictions(served: ServedModel, body: requests.PredictionsFor) -> recom
     found = []
     for one in served.model.predict([(state, item) for item in items], progress=check_cancelled):
         fields = {name: value for name, value in asdict(one).items() if name != "user"}
-        title = served.data.items.label(served.data.item_position(one.item))
+        title = served.data.catalog.label(served.data.item_position(one.item))
         found.append(recommendations.PredictionOut(**fields, title=title))
     return recommendations.PredictionsOut(user=state.name, predictions=found)
 

@@ -39,7 +39,7 @@ class Tastes:
     """
 
     def __init__(self, data: Dataset) -> None:
-        self.genres, self._table = genre_table(data.items)
+        self.genres, self._table = genre_table(data.catalog)
         self._parts = self._table / np.maximum(self._table.sum(axis=1, keepdims=True), 1)
         matrix = data.ratings.matrix
         usual = np.bincount(matrix.indices, matrix.data, minlength=data.n_items) @ self._parts
