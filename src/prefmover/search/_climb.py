@@ -196,12 +196,8 @@ def demand(coarse, rows, numbers, n, g, f, nearest):
     """
     width, none = coarse.shape[1], np.int16(2**15 - 1)
     for i in range(0, n, 4):
-        row_0, row_1, row_2, row_3 = (
-            coarse[rows[i]],
-            coarse[rows[i + 1]],
-            coarse[rows[i + 2]],
-            coarse[rows[i + 3]],
-        )
+        row_0, row_1 = coarse[rows[i]], coarse[rows[i + 1]]
+        row_2, row_3 = coarse[rows[i + 2]], coarse[rows[i + 3]]
         f_0 = f_1 = f_2 = f_3 = none
         for j in range(width):
             f_0, f_1 = min(f_0, np.int16(row_0[j] - g[j])), min(f_1, np.int16(row_1[j] - g[j]))
@@ -227,12 +223,8 @@ def serve(coarse, rows, numbers, n, f, g, nearest):
     for j in range(width):
         g[j] = 2**15 - 1
     for i in range(0, n, 4):
-        row_0, row_1, row_2, row_3 = (
-            coarse[rows[i]],
-            coarse[rows[i + 1]],
-            coarse[rows[i + 2]],
-            coarse[rows[i + 3]],
-        )
+        row_0, row_1 = coarse[rows[i]], coarse[rows[i + 1]]
+        row_2, row_3 = coarse[rows[i + 2]], coarse[rows[i + 3]]
         f_0, f_1, f_2, f_3 = f[i], f[i + 1], f[i + 2], f[i + 3]
         k_0, k_1, k_2, k_3 = numbers[i], numbers[i + 1], numbers[i + 2], numbers[i + 3]
         for j in range(width):
