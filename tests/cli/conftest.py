@@ -91,18 +91,8 @@ def shop(tmp_path_factory):
     """A folder with the files of a new user, and a model of them."""
     folder = write_files(tmp_path_factory.mktemp("shop"))
     with contextlib.suppress(SystemExit):
-        main(
-            [
-                "-q",
-                "fit",
-                "-r",
-                f"{folder}/ratings.csv",
-                "-i",
-                f"{folder}/tags.csv",
-                "-o",
-                f"{folder}/my-model",
-            ]
-        )
+        files = ["-r", f"{folder}/ratings.csv", "-i", f"{folder}/tags.csv"]
+        main(["-q", "fit", *files, "-o", f"{folder}/my-model"])
     return folder
 
 

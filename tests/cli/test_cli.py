@@ -47,12 +47,6 @@ def test_version(run):
     assert run("--version") == (0, f"prefmover {version('prefmover')}\n", "")
 
 
-def test_a_misspelled_verb(run):
-    code, _, err = run("doktor")
-    assert code == 2
-    assert "'doctor'" in err
-
-
 def test_an_input_error_is_one_line(run, failing):
     failing(InputError("ratings.csv, line 3:\n  no good"))
     assert run("doctor") == (2, "", "prefmover: error: ratings.csv, line 3: no good\n")

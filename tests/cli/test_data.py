@@ -5,24 +5,16 @@ import re
 
 import pytest
 
-from prefmover.cli import main
 from prefmover.datasets import SOURCES, folders
 from tests.messages import names
 
 
 @pytest.fixture
-def run(capsys, tmp_path, monkeypatch):
+def run(run, tmp_path, monkeypatch):
     monkeypatch.delenv("PREFMOVER_DATA", raising=False)
     monkeypatch.setenv("PREFMOVER_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(folders, "data_folder", lambda: tmp_path / "data")
-
-    def runner(*args):
-        with pytest.raises(SystemExit) as exit_:
-            main(list(args))
-        said = capsys.readouterr()
-        return exit_.value.code, said.out, said.err
-
-    return runner
+    return run
 
 
 @pytest.fixture

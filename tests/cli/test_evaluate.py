@@ -11,17 +11,8 @@ from tests.messages import names, unnamed
 @pytest.mark.usefixtures("small_cinema")
 def test_evaluate_and_report(run, tmp_path):
     folder = tmp_path / "run"
-    options = (
-        "-d",
-        "cinema",
-        "--recommenders",
-        "knn:jaccard,knn:pmd,bias",
-        "--train",
-        "1:19",
-        "--ks",
-        "5,40",
-    )
-    options += ("--repeats", "1")
+    options = ("-d", "cinema", "--recommenders", "knn:jaccard,knn:pmd,bias", "--train", "1:19")
+    options += ("--ks", "5,40", "--repeats", "1")
     code, out, err = run("evaluate", "--out", str(folder), *options)
     files = [str(folder / "records.parquet"), str(folder / "report" / "report.html")]
     assert (code, out.split()[-2:]) == (0, files)
@@ -80,17 +71,8 @@ def test_the_file_may_have_every_option(run, tmp_path):
 @pytest.mark.usefixtures("small_cinema")
 def test_lists(run, tmp_path):
     """Lists of several recommenders: a table, records, a page; what was chosen is in --json."""
-    options = (
-        "--task",
-        "ranking",
-        "--recommenders",
-        "simple,ease,user-knn",
-        "--train",
-        ".5",
-        "--repeats",
-        "1",
-    )
-    options += ("--ns", "5,10", "--trials", "2", "--out", tmp_path / "run")
+    options = ["--task", "ranking", "--recommenders", "simple,ease,user-knn", "--train", ".5"]
+    options += ["--repeats", "1", "--ns", "5,10", "--trials", "2", "--out", tmp_path / "run"]
     code, out, err = run("evaluate", "-d", "cinema", *options)
     assert (code, out.split()[-1]) == (0, str(tmp_path / "run" / "report" / "report.html"))
     assert not unnamed(out, "nDCG", "recall", "ease", 5, 10)

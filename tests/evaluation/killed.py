@@ -25,3 +25,8 @@ def killed_run(experiment, folder, at_least):
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
     return run, len(list(records.glob("*.json")))
+
+
+def lasting(records):
+    """Return the records without the part that may differ from run to run."""
+    return {record.key: record.model_dump(exclude={"run"}) for record in records}

@@ -5,19 +5,14 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from prefmover import Dataset, Ratings, datasets
+from prefmover import Dataset, Ratings
 from prefmover.data.splits import by_time, leave_last_out, random_split, validation_split
 from prefmover.errors import InputError
 from prefmover.evaluation import Experiment, evaluate, metrics, run_experiment
 from prefmover.evaluation.ranking_task import RankingTask, check_lists
-from tests.evaluation.killed import killed_run
+from tests.evaluation.killed import killed_run, lasting
 from tests.messages import names, unnamed
 from tests.oracles import evaluation as slow
-
-
-@pytest.fixture(scope="module")
-def cinema():
-    return datasets.load("cinema")
 
 
 @pytest.fixture(scope="module")
@@ -288,11 +283,6 @@ def test_folds_and_equal_shares_of_users(few):
 
 NAMES = "simple, ease, item-knn, user-knn, kernel:cosine, kernel:jaccard, knn:cos"
 N_RECORDS = 2 * 10
-
-
-def lasting(records):
-    """Return the records without the part that may differ from run to run."""
-    return {record.key: record.model_dump(exclude={"run"}) for record in records}
 
 
 @pytest.fixture(scope="module")

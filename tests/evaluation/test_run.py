@@ -8,7 +8,7 @@ from prefmover import Dataset, KNNRecommender, Recommender, datasets
 from prefmover.data.splits import random_split
 from prefmover.errors import InputError
 from prefmover.evaluation import Experiment, RunFolder, evaluate, metrics, run_experiment
-from tests.evaluation.killed import killed_run
+from tests.evaluation.killed import killed_run, lasting
 from tests.messages import names, unnamed
 
 SMALL = Experiment(
@@ -19,16 +19,6 @@ SMALL = Experiment(
     recommenders="controls, knn:cos:all, knn:nhsm:all, knn:bcf:all, knn:pmd",
 )
 N_RECORDS = 2 * (4 + 1 + 2 + 3 + 1)
-
-
-def lasting(folder):
-    """Return the records without the part that may differ from run to run."""
-    return {key: record.model_dump(exclude={"run"}) for key, record in folder.records().items()}
-
-
-@pytest.fixture(scope="module")
-def cinema():
-    return datasets.load("cinema")
 
 
 @pytest.fixture(scope="module")
@@ -100,8 +90,8 @@ def test_in_memory_as_in_a_folder(finished, cinema):
         n_threads=2,
         progress=lambda *call: calls.append(call),
     )
-    expected = lasting(finished[0].folder)
-    assert {r.key: r.model_dump(exclude={"run"}) for r in evaluation} == {
+    expected = lasting(finished[0])
+    assert lasting(evaluation) == {
         key: expected[key] for key in ("0.05-0-bias", "0.05-0-knn.nhsm", "0.05-0-uniform")
     }
     assert calls == [(1, 3), (2, 3), (3, 3)]
@@ -115,7 +105,7 @@ def test_killed_and_resumed(finished, tmp_path):
     lines = []
     evaluation = run_experiment(SMALL, run, n_threads=2, tell=lines.append)
     assert not unnamed(lines[0], saved, N_RECORDS - saved)
-    assert lasting(evaluation.folder) == lasting(finished[0].folder)
+    assert lasting(evaluation) == lasting(finished[0])
 
 
 def test_an_experiment_may_grow_but_not_change(tmp_path):

@@ -98,7 +98,6 @@ def rows(what: str, names: Names, lines: str, column: str = "rating", **options:
 
 
 H = "user,item,rating\n"
-text("blank lines", ("ratings.csv",), "\n" * 70_000 + "1,2,3\n")
 text("no separator", ("ratings.csv", "hello", "separator"), "hello\nworld\n")
 LACKS = ("ratings.csv", "'rating'", "rating=", "'item'")
 text("no ratings where ratings are wanted", LACKS, "user,item\na,b\n", feedback="explicit")
@@ -175,18 +174,6 @@ memory("a rating that is a complex number", (1, "'ratings'", "1j", "complex"))(
 memory("a matrix with a missing rating", (2, 1, 0))(
     lambda _: Ratings.from_csr(sparse.csr_array([[5.0, np.nan]]))
 )
-
-
-def tampered(name: str, at: int, value: int) -> Any:
-    matrix = sparse.csr_array([[5.0, 4.0], [0.0, 3.0]])
-    getattr(matrix, name)[at] = value
-    return matrix
-
-
-memory("a matrix with column indices out of range", (2,))(
-    lambda _: Ratings.from_csr(tampered("indices", 0, 9))
-)
-memory("a matrix with descending row pointers", ())(lambda _: Ratings.from_csr(tampered("indptr", 2, 0)))
 memory("a scale that ends below its start", ("(5, 1, 1)",))(lambda _: Scale(5, 1, 1))
 memory("a scale whose step does not lead to its end", ("(1, 5, 0.3)",))(lambda _: Scale(1, 5, 0.3))
 memory("a mask of the wrong length", ("(1,)", 4))(lambda _: small().take(users=np.array([True])))

@@ -16,9 +16,19 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 
+from prefmover import datasets
+from prefmover.datasets import SOURCES, install
 from prefmover.datasets.synthesis import synthetic
 from prefmover.errors import InputError
+from prefmover.evaluation.experiment import Experiment
+from prefmover.evaluation.folder import RunFolder
+from prefmover.evaluation.run import run_experiment
+from prefmover.measures import pairwise
+from prefmover.model import Recommender
+from prefmover.search import nearest
+from tests.datasets.conftest import lines_of
 
 
 def digest(*parts):
@@ -47,26 +57,23 @@ def small(seed=0, users=96):
     return synthetic(users, 60, ratings=(4, 30), seed=seed)
 
 
-class Nearest:
-    """The nearest neighbors of all users, with a checkpoint of some thirty parts."""
-
-    name = "nearest"
+class Job:
     starts = ("ready",)
 
     def prepare(self, folder):
-        """Nothing is there before."""
+        pass
+
+
+class Nearest(Job):
+    """The nearest neighbors of all users, with a checkpoint of some thirty parts."""
+
+    name = "nearest"
 
     def work(self, folder, mark):
-        """Search on two threads."""
-        from prefmover.search import nearest
-
         mark("ready")
         return nearest(small(), k=5, n_threads=2, checkpoint=folder)
 
     def seen(self, folder):
-        """Return how many parts are there; each can be read."""
-        import pyarrow.parquet as pq
-
         parts = sorted(folder.glob("part-*"))
         for file in parts:
             pq.read_table(file, use_threads=False)
@@ -75,41 +82,26 @@ class Nearest:
         return f"{len(parts)} parts"
 
     def outcome(self, folder):
-        """Return a digest of the result, and of the names of files."""
         table = self.work(folder, lambda name: None)
         return digest(table.indptr, table.neighbors, table.values, *files(folder))
 
     def expected(self, folder):
-        """Return the same for a search without a checkpoint."""
-        from prefmover.search import nearest
-
         table = nearest(small(), k=5, n_threads=1)
         return digest(table.indptr, table.neighbors, table.values, *files(folder))
 
 
-class Evaluate:
+class Evaluate(Job):
     """An experiment of eight records."""
 
     name = "evaluate"
-    starts = ("ready",)
-
-    def prepare(self, folder):
-        """Nothing is there before."""
 
     def work(self, folder, mark):
-        """Run what is missing."""
-        from prefmover.evaluation.experiment import Experiment
-        from prefmover.evaluation.run import run_experiment
-
         mark("ready")
         names = "user-mean,bias,knn:jaccard,knn:cos"
         experiment = Experiment(dataset="cinema", recommenders=names, repeats=2, ks=(5, 20))
         run_experiment(experiment, folder, n_threads=2)
 
     def seen(self, folder):
-        """Return how many records are there; each can be read."""
-        from prefmover.evaluation.folder import RunFolder
-
         run = RunFolder(folder)
         if not (folder / "experiment.json").exists():
             assert not run.records()
@@ -118,11 +110,6 @@ class Evaluate:
         return f"{len(run.records())} records"
 
     def outcome(self, folder):
-        """Return a digest of the records, apart from times and threads."""
-        import pyarrow.parquet as pq
-
-        from prefmover.evaluation.folder import RunFolder
-
         records = [one.model_dump(mode="json") for one in RunFolder(folder).records().values()]
         merged = [
             json.loads(line)
@@ -138,57 +125,45 @@ class Evaluate:
         return digest(json.dumps(records), json.dumps(table.to_pylist()), settings, *files(folder))
 
 
-class Save:
+class Save(Job):
     """A model, fitted and saved over an older one."""
 
     name = "fit and save"
     starts = ("ready", "saving")
 
     def prepare(self, folder):
-        """Save a model of other ratings."""
         self._fitted(1).save(folder)
 
     def _fitted(self, seed):
-        from prefmover.model import Recommender
-
         return Recommender(n_threads=1).fit(small(seed, 48))
 
     def work(self, folder, mark):
-        """Fit and save."""
         mark("ready")
         model = self._fitted(2)
         mark("saving")
         model.save(folder)
 
     def seen(self, folder):
-        """Return a digest of the predictions of the model that is there."""
-        from prefmover.model import Recommender
-
         model = Recommender.load(folder, n_threads=1)
         ratings = model.data_.ratings
         pairs = [(u, i) for u in ratings.users[:20].tolist() for i in ratings.items[:20].tolist()]
         return digest(model.predict(pairs).ratings)
 
     def outcome(self, folder):
-        """Return a digest of all files of the model."""
         return contents(folder)
 
 
-class Add:
+class Add(Job):
     """A data set, installed over an older copy."""
 
     name = "data add"
-    starts = ("ready",)
 
     def prepare(self, folder):
-        """Make two archives beside the folder, and install the first."""
         for number in (1, 2):
             self._archive(folder, number)
         self._install(folder, 1)
 
     def _archive(self, folder, number):
-        from tests.datasets.conftest import lines_of
-
         rng = np.random.default_rng(number)
         known = lines_of("u")
         pairs, stars = rng.permutation(40 * 400)[:3000].tolist(), rng.integers(1, 6, 3000).tolist()
@@ -205,33 +180,24 @@ class Add:
         return folder.parent / f"{folder.name}-{number}.zip"
 
     def _here(self, folder):
-        from prefmover.datasets import SOURCES
-
         os.environ |= {"XDG_DATA_HOME": str(folder), "PREFMOVER_CACHE": str(folder.parent / "cache")}
         os.environ.pop("PREFMOVER_DATA", None)
         SOURCES["ml-100k"] = replace(SOURCES["ml-100k"], counts=None, digest="")
 
     def _install(self, folder, number):
-        from prefmover.datasets import install
-
         self._here(folder)
         install.add("ml-100k", self._from(folder, number))
 
     def work(self, folder, mark):
-        """Install the second."""
         mark("ready")
         self._install(folder, 2)
 
     def seen(self, folder):
-        """Return a digest of the ratings that are loaded."""
-        from prefmover import datasets
-
         self._here(folder)
         ratings = datasets.load("ml-100k").ratings
         return digest(ratings.matrix.indptr, ratings.matrix.indices, ratings.matrix.data)
 
     def outcome(self, folder):
-        """Return a digest of all files."""
         record = folder / "prefmover" / "ml-100k" / "installed.json"
         about = json.loads(record.read_text())
         record.write_text(json.dumps({**about, "path": "", "origin": ""}))  # the folder has another name
@@ -243,13 +209,6 @@ JOBS = {job.name: job for job in (Nearest(), Evaluate(), Save(), Add())}
 
 def warm():
     """Import and compile, on one thread, what the jobs need; processes that are forked afterward have it."""
-    import pyarrow.parquet  # noqa: F401
-
-    from prefmover import datasets
-    from prefmover.evaluation import run as runner  # noqa: F401
-    from prefmover.measures import pairwise
-    from prefmover.search import nearest
-
     nearest(small(), k=5, n_threads=1)
     data = datasets.load("cinema")
     with suppress(InputError):

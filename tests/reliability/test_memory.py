@@ -58,15 +58,15 @@ def test_too_many_neighbors(tight, crowd):
         nearest(crowd, k=1000)
 
 
-def test_heavy_queries_take_turns(crowd, monkeypatch):
-    """A query of 8 ratings takes 8 x (2 x 150 + 12 x 8) bytes: there is room for one, not for four."""
-    alone = nearest(crowd, 1, crowd.ratings.users[:40], n_threads=1)
-    search, lock, running, most = ShardSearch._search, threading.Lock(), set(), []
+@pytest.fixture
+def at_once(monkeypatch):
+    """The rows that are searched at the same time, a set whenever a search begins."""
+    search, lock, running, seen = ShardSearch._search, threading.Lock(), set(), []
 
     def watched(self, row):
         with lock:
             running.add(row)
-            most.append(len(running))
+            seen.append(set(running))
         time.sleep(0.001)
         found = search(self, row)
         with lock:
@@ -74,41 +74,33 @@ def test_heavy_queries_take_turns(crowd, monkeypatch):
         return found
 
     monkeypatch.setattr(ShardSearch, "_search", watched)
-    for free, at_once in (("5000", 1), ("1M", 4)):
-        most.clear()
+    return seen
+
+
+def test_heavy_queries_take_turns(crowd, monkeypatch, at_once):
+    """A query of 8 ratings takes 8 x (2 x 150 + 12 x 8) bytes: there is room for one, not for four."""
+    alone = nearest(crowd, 1, crowd.ratings.users[:40], n_threads=1)
+    for free, most in (("5000", 1), ("1M", 4)):
+        at_once.clear()
         monkeypatch.setenv("PREFMOVER_MEMORY", free)
         found = nearest(crowd, 1, crowd.ratings.users[:40], n_threads=4)
-        assert max(most) == at_once
+        assert max(map(len, at_once)) == most
         assert found.neighbors.tolist() == alone.neighbors.tolist()
     monkeypatch.setenv("PREFMOVER_MEMORY", "3000")
     with pytest.raises(InputError, match=names(8, 150)):
         nearest(crowd, 1, crowd.ratings.users[:40], n_threads=4)
 
 
-def test_a_heavy_query_runs_alone(crowd, monkeypatch):
+def test_a_heavy_query_runs_alone(crowd, monkeypatch, at_once):
     """One user has 100 ratings, the others 8: while the heavy one runs, no other does."""
     users = ["heavy"] * 100 + [f"light {k}" for k in range(9) for _ in range(8)]
     items = [*range(100), *(k + j for k in range(9) for j in range(8))]
     new = Ratings.from_arrays(users, crowd.ratings.items[items], np.arange(172) % 5 + 1.0)
-    search, lock, running, beside = ShardSearch._search, threading.Lock(), set(), {}
-
-    def watched(self, row):
-        with lock:
-            running.add(row)
-            for one in running:
-                beside[one] = beside.get(one, set()) | running
-        time.sleep(0.001)
-        found = search(self, row)
-        with lock:
-            running.discard(row)
-        return found
-
-    monkeypatch.setattr(ShardSearch, "_search", watched)
     monkeypatch.setenv("PREFMOVER_MEMORY", "200000")  # 100 x (2 x 150 + 12 x 100) = 150,000 bytes
     steps = []
     nearest(crowd, 1, new=new, n_threads=4, progress=lambda done, total: steps.append((done, total)))
-    assert beside[0] == {0}
-    assert max(map(len, beside.values())) > 1
+    assert [rows for rows in at_once if 0 in rows] == [{0}]
+    assert max(map(len, at_once)) > 1
     assert steps == [(k + 1, 10) for k in range(10)]
     index = NeighborIndex(crowd)
     for _ in range(2):  # what the first query has kept does not count against the second

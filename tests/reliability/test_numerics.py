@@ -33,23 +33,6 @@ def test_the_length_of_vectors_does_not_matter(size):
     assert np.abs(found - ANGLES).max() <= 2.0**-25
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_vectors_that_are_not_numbers(bad):
-    vectors = PLAIN.copy()
-    vectors[1, 0] = bad
-    with pytest.raises(InputError, match=names(2)):
-        ItemGeometry.from_vectors(IDS, vectors)
-
-
-def test_zero_vectors_are_refused_or_far():
-    vectors = np.vstack([PLAIN[:2], [0, 0]])
-    with pytest.raises(InputError, match=names(3)):
-        ItemGeometry.from_vectors(IDS, vectors)
-    far = ItemGeometry.from_vectors(IDS, vectors, zero="far").block()
-    assert far[2, :2] == pytest.approx(np.pi / 2, abs=1e-7)
-    assert far[2, 2] == 0
-
-
 def test_cosines_a_hair_above_one():
     # Parallel vectors whose cosine comes out as 1.0000000000000002, and float32 matrices that exceed 1.
     rng = np.random.default_rng(0)

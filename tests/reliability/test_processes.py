@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from prefmover.errors import InputError
 from prefmover.evaluation.folder import RunFolder
 from tests.reliability.jobs import JOBS, digest
 
@@ -60,18 +59,6 @@ def test_two_processes_write_one_folder(name, tmp_path):
     else:
         assert said == ["done", "done"]
     assert job.outcome(folders[1]) == job.outcome(folders[0])
-
-
-def test_a_lock_of_a_dead_process_is_no_obstacle(tmp_path):
-    with (
-        RunFolder(tmp_path).locked(),
-        pytest.raises(InputError, match=str(os.getpid())),
-        RunFolder(tmp_path).locked(),
-    ):
-        pass
-    (tmp_path / "holder").write_text("process 1 on another machine\n")
-    with RunFolder(tmp_path).locked():
-        assert str(os.getpid()) in (tmp_path / "holder").read_text()
 
 
 @pytest.fixture

@@ -15,34 +15,14 @@ SOURCE = Path(prefmover.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 FORBIDDEN_IMPORTS = {
-    *(
-        "pickle",
-        "cPickle",
-        "dill",
-        "cloudpickle",
-        "joblib",
-        "shelve",
-        "marshal",
-        "yaml",
-        "xml",
-        "commands",
-        "telnetlib",
-    ),
-    *("ftplib", "imp"),
-}
+    "pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal", "yaml", "xml", "commands",
+    "telnetlib", "ftplib", "imp",
+}  # fmt: skip
 FORBIDDEN_CALLS = {
-    *("eval", "exec", "compile", "__import__", "os.system", "os.popen", "os.execv", "os.execvp", "os.spawnl"),
-    *(
-        "tempfile.mktemp",
-        "yaml.load",
-        "pickle.load",
-        "pickle.loads",
-        "torch.load",
-        "pd.read_pickle",
-        "shutil.unpack_archive",
-    ),
-    *("ZipFile.extractall", "tarfile.open", "ssl._create_unverified_context"),
-}
+    "eval", "exec", "compile", "__import__", "os.system", "os.popen", "os.execv", "os.execvp", "os.spawnl",
+    "tempfile.mktemp", "yaml.load", "pickle.load", "pickle.loads", "torch.load", "pd.read_pickle",
+    "shutil.unpack_archive", "ZipFile.extractall", "tarfile.open", "ssl._create_unverified_context",
+}  # fmt: skip
 
 
 def name_of(node):
