@@ -254,15 +254,3 @@ def test_times_are_ignored_if_every_row_counts_the_same(write):
 def test_damped_is_one_for_one_event():
     for damping in ("log", "sqrt", "none", "binary"):
         assert damped([1], damping).tolist() == [1.0]
-
-
-def test_last_fm(monkeypatch):
-    import os
-    from pathlib import Path
-
-    path = Path(os.environ.get("PREFMOVER_DATA", ""), "lastfm-2k", "user_artists.dat")
-    if not path.is_file():
-        pytest.skip("PREFMOVER_DATA has no lastfm-2k")
-    ratings = Ratings.read(path)
-    assert (ratings.n_users, ratings.n_items, ratings.n_ratings) == (1892, 17632, 92834)
-    assert ratings.scale == Scale(1.0, np.log2(352_699), 0, implicit=True)

@@ -219,14 +219,9 @@ def test_a_validation_part_is_inside_the_training_part(seed):
 def test_bad_times():
     ratings = table()
     times = clock(ratings)
-    with pytest.raises(InputError, match="times"):
-        by_time(ratings, [1.0])
-    with pytest.raises(InputError, match="times"):
-        by_time(ratings, [float("nan")] * ratings.n_ratings)
-    with pytest.raises(InputError, match="times"):
-        by_time(ratings, "yesterday")
-    with pytest.raises(InputError, match="times"):
-        by_time(ratings, {3: 4})
+    for wrong in ([1.0], [float("nan")] * ratings.n_ratings, "yesterday", {3: 4}):
+        with pytest.raises(InputError, match="times"):
+            by_time(ratings, wrong)
     user, item = next(iter(times))
     with pytest.raises(InputError, match=names(repr(user), repr(item))):
         by_time(ratings, {pair: time for pair, time in times.items() if pair != (user, item)})

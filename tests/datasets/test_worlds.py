@@ -197,41 +197,27 @@ def test_the_snapshot_in_a_clone_of_the_repository(made_up, own_folders):
     assert datasets.load("movietweetings").ratings.n_ratings == 3
 
 
+def bad(name, file, old, new, *named):
+    return name, changed(name, file, old, new), named
+
+
 BAD = {
     "no shelves": ("goodbooks", {**BOOKS, "tags.csv": None}, ("book_tags.csv", "tags.csv", "genres")),
-    "no such column": ("goodbooks", changed("goodbooks", "ratings.csv", "user_id", "reader"), ("user_id",)),
-    "six stars": ("goodbooks", changed("goodbooks", "ratings.csv", "1,10,5", "1,10,6"), ("ratings.csv", 2)),
-    "a book twice": ("goodbooks", changed("goodbooks", "books.csv", "20,902", "10,902"), ("books.csv", 10)),
-    "a book that is not listed": ("goodbooks", changed("goodbooks", "ratings.csv", "3,30,", "3,77,"), (77,)),
-    "a shelf without a name": (
-        "goodbooks",
-        changed("goodbooks", "book_tags.csv", "902,3,", "902,8,"),
-        ("book_tags.csv", 8),
-    ),
-    "a count in words": ("lastfm", changed("lastfm", "user_artists.dat", "1023", "many"), ("line 3", "many")),
-    "a negative count": ("lastfm", changed("lastfm", "user_artists.dat", "1023", "-2"), ("line 3", -2)),
-    "an artist twice": ("lastfm", changed("lastfm", "artists.dat", "53\t", "52\t"), ("artists.dat", 52)),
-    "a tag without a name": (
-        "lastfm",
-        changed("lastfm", "user_taggedartists.dat", "777\t3", "777\t9"),
-        ("user_taggedartists.dat", 9),
+    "no such column": bad("goodbooks", "ratings.csv", "user_id", "reader", "user_id"),
+    "six stars": bad("goodbooks", "ratings.csv", "1,10,5", "1,10,6", "ratings.csv", 2),
+    "a book twice": bad("goodbooks", "books.csv", "20,902", "10,902", "books.csv", 10),
+    "a book that is not listed": bad("goodbooks", "ratings.csv", "3,30,", "3,77,", 77),
+    "a shelf without a name": bad("goodbooks", "book_tags.csv", "902,3,", "902,8,", "book_tags.csv", 8),
+    "a count in words": bad("lastfm", "user_artists.dat", "1023", "many", "line 3", "many"),
+    "a negative count": bad("lastfm", "user_artists.dat", "1023", "-2", "line 3", -2),
+    "an artist twice": bad("lastfm", "artists.dat", "53\t", "52\t", "artists.dat", 52),
+    "an unnamed tag": bad(
+        "lastfm", "user_taggedartists.dat", "777\t3", "777\t9", "user_taggedartists.dat", 9
     ),
     "no tags": ("lastfm", {**MUSIC, "tags.dat": None}, ("tags.dat",)),
-    "eleven of ten": (
-        "movietweetings",
-        changed("movietweetings", "ratings.dat", "::10::", "::11::"),
-        ("ratings.dat", 11),
-    ),
-    "a film twice": (
-        "movietweetings",
-        changed("movietweetings", "movies.dat", "1853728", "0111161"),
-        ("movies.dat", "0111161"),
-    ),
-    "an id without its zeros": (
-        "movietweetings",
-        changed("movietweetings", "ratings.dat", "2::0111161", "2::111161"),
-        ("111161",),
-    ),
+    "eleven of ten": bad("movietweetings", "ratings.dat", "::10::", "::11::", "ratings.dat", 11),
+    "a film twice": bad("movietweetings", "movies.dat", "1853728", "0111161", "movies.dat", "0111161"),
+    "an id without zeros": bad("movietweetings", "ratings.dat", "2::0111161", "2::111161", "111161"),
 }
 
 

@@ -26,10 +26,6 @@ def explanation(clipped=False, value_name="distance"):
     )
 
 
-def test_the_parts_sum_to_the_rating():
-    assert explanation().total == pytest.approx(4.0)
-
-
 def test_json():
     content = json.loads(json.dumps(explanation().to_dict(), allow_nan=False))
     assert content["label"] == "Alien <1979>"
@@ -42,18 +38,12 @@ def test_json():
         "user", "weight", "rating", "residual", "value", "distance", "evidence",
     ]  # fmt: skip
     assert content["others"] == {"count": 0, "value": 0}
-
-
-def test_json_of_the_largest():
-    content = explanation().to_dict(1)
-    assert [one["user"] for one in content["contributions"]] == ["bob"]
-    assert content["others"] == {"count": 2, "value": pytest.approx(-0.1)}
-
-
-def test_a_similarity_is_not_called_distance():
-    content = explanation(value_name="similarity").to_dict()["contributions"][0]
-    assert "similarity" in content
-    assert "distance" not in content
+    assert explanation().total == pytest.approx(4.0)
+    largest = explanation().to_dict(1)
+    assert [one["user"] for one in largest["contributions"]] == ["bob"]
+    assert largest["others"] == {"count": 2, "value": pytest.approx(-0.1)}
+    similarity = explanation(value_name="similarity").to_dict()["contributions"][0]
+    assert {"similarity", "distance"} & similarity.keys() == {"similarity"}
 
 
 def test_frame():

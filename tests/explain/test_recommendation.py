@@ -86,16 +86,12 @@ def test_estimates_are_called_so():
     assert str(estimated).count("about") == len(NEIGHBORS)
 
 
-def test_a_list_may_leave_out_distances():
-    only = (NEIGHBORS[0]._replace(measure_value=None),)
-    assert explanation(neighbors=only).to_dict()["neighbors"][0]["distance"] is None
-
-
-def test_a_similarity_that_is_undefined():
-    only = (NEIGHBORS[0]._replace(measure_value=math.nan),)
-    row = explanation(neighbors=only, value_name="similarity").to_dict()["neighbors"][0]
-    assert row["similarity"] is None
-    assert "distance" not in row
+@pytest.mark.parametrize(("value", "name"), [(None, "distance"), (math.nan, "similarity")])
+def test_a_value_that_is_left_out_or_undefined(value, name):
+    only = (NEIGHBORS[0]._replace(measure_value=value),)
+    row = explanation(neighbors=only, value_name=name).to_dict()["neighbors"][0]
+    assert row[name] is None
+    assert not {"similarity", "distance"} - {name} & row.keys()
 
 
 def test_frame():

@@ -1,4 +1,5 @@
 from prefmover.explain import explain_users, text
+from prefmover.explain.page import explanation_page
 from tests.explain.test_rating import explanation
 from tests.messages import unnamed
 
@@ -24,9 +25,13 @@ def test_lines_of_another_measure(data):
     assert not unnamed("\n".join(lines[1:]), *(factor.meaning for factor in why.factors))
 
 
-def test_html_of_another_measure(data):
-    html = text.user_html(explain_users(data, 0, 1, "bcf"), 2)
-    assert html.count("<tr>") == 3
+def test_html(data):
+    assert text.user_html(explain_users(data, 0, 1, "bcf"), 2).count("<tr>") == 3
+    page = explanation_page(explain_users(data, 0, 1))
+    assert "<svg" in page
+    assert "Clueless &lt;1995&gt;" in page
+    assert "<svg" not in explanation_page(explain_users(data, 0, 1, "jmsd"))
+    assert "Alien &lt;1979&gt;" in explanation_page(explanation())
 
 
 def test_the_proof_names_both_costs(data):

@@ -122,7 +122,6 @@ def test_angles_of_many_items(d):
 
 
 def test_a_metric_by_construction_is_one():
-    """Triangles of 300 items in a plane, as many of them as there are flat."""
     turns = np.random.default_rng(0).random(300) * math.pi / 2
     X = np.stack((np.cos(turns), np.sin(turns)), axis=1)
     geometry = geometry_of(np.vstack((X, X[:50] * 3, X[:50] * 0.1)))
@@ -198,6 +197,7 @@ BAD_VECTORS = {
     "too few": ([[1, 2]], names("(1, 2)", 2)),
     "text": ([["x"], ["y"]], names("<U1")),
     "complex": ([[1j], [1]], names("complex128")),
+    "of different lengths": ([[1.0, 2.0], [1.0]], names("'b'", "1", "2")),
 }
 
 

@@ -14,7 +14,6 @@ def one(data, measure, u, v, **options):
 
 
 def test_msd_is_a_share_of_the_scale():
-    """Opposite ends are 1 apart on any scale, and half the scale is a quarter."""
     for scale in (STARS, Scale(0.5, 4.5, 0.5), Scale(1, 10, 0.5), Scale(0, 100, 1)):
         low, mid, high = scale.lowest, scale.middle, scale.highest
         data = Dataset(Ratings.from_arrays([1, 2, 3], ["x"] * 3, [low, mid, high], scale=scale))
@@ -35,7 +34,6 @@ def test_one_rating_throughout_the_data():
 
 @pytest.mark.parametrize("factor", [0.5, 2.0])
 def test_scale_free_measures_do_not_see_the_unit(factor, big_world):
-    """COS, PCC, MSD, Jaccard, JMSD, BCF and PMD are the same on 1-5, 2-10 and half stars."""
     data, _ = big_world
     matrix = data.ratings.matrix * factor
     scaled = Ratings.from_csr(matrix, scale=Scale(factor, 5 * factor, factor))
@@ -128,7 +126,6 @@ def test_a_user_without_ratings_has_no_value(name):
 
 
 def test_item_means_come_from_all_ratings_given():
-    """A third user's rating moves the item's mean, and NHSM with it."""
     arrays = [1, 2], ["x", "x"], [4, 4]
     few = Dataset(Ratings.from_arrays(*arrays, scale=STARS))
     more = Dataset(Ratings.from_arrays([1, 2, 3], ["x"] * 3, [4, 4, 1], scale=STARS))

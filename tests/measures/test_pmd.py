@@ -138,7 +138,6 @@ def test_canceling_shared_mass_changes_nothing(world):
 @settings(max_examples=60)
 @given(worlds())
 def test_wide_prices_give_the_same_bits(world):
-    """With mass that both have, or all of it, or none."""
     D, p = pairwise(world), world.preferences
     for knowledge in (True, False):
         geometry = replace(world.geometry, is_metric=knowledge)
@@ -252,7 +251,6 @@ def test_users_without_a_distribution(crowd):
 
 
 def test_users_with_equal_preferences(crowd):
-    """The same ratings, or all of them doubled: the same distribution."""
     data = crowd
     assert pairwise(data, "pmd", [20], [20, 21, 22]).tolist() == [[0, 0, 0]]
     for v in (20, 21, 22):
@@ -394,7 +392,6 @@ def test_unknown_users(crowd):
 
 
 def test_reduce_pair_and_gather():
-    """Shared items keep the difference, on the side that has more."""
     items_v, mass_v = np.array([1, 3, 5], np.int32), np.array([2, 1, 1])
     items_u, mass_u = np.array([1, 2, 5], np.int32), np.array([1, 1, 2])
     at_u = np.array([10, 20, 30], np.int32)
@@ -421,7 +418,6 @@ def test_reduce_pair_and_gather():
 
 @pytest.mark.real_data
 def test_real_users(real_data):
-    """Random pairs of MovieLens-100K, on random directions of its films."""
     from prefmover.datasets import load
 
     ratings = load("ml-100k").ratings

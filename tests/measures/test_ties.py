@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prefmover import Dataset, InputError, Ratings, Scale, nearest, pairwise
-from prefmover.measures import _exact, ties
+from prefmover.measures import _exact
 from tests.measures.conftest import ROWS, SCALES, world
 from tests.messages import names
 
@@ -101,7 +101,6 @@ def test_the_quotient_of_integers_is_rounded_once(high, low, total):
 
 @pytest.mark.parametrize("scale", SCALES)
 def test_one_co_rated_item_is_one_or_minus_one(scale):
-    """Thousands of pairs with a single co-rated item: their PCC is 1 or -1, and nothing beside it."""
     s = SCALES[scale]
     rng = np.random.default_rng(1)
     levels = np.arange(s.lowest, s.highest + s.step / 2, s.step) if s.step else rng.random(50)
@@ -132,23 +131,10 @@ def test_ties_go_by_the_order_of_users():
         assert found.neighbors.tolist() == [1, 2, 3, 4, 5]
 
 
-def test_whole_numbers_of_scales():
-    for scale, ratings, expected in (
-        (Scale(0.5, 5, 0.5), [0.5, 5, 2], [1, 10, 4]),
-        (Scale(1.25, 3.25, 0.5), [1.25, 3.25], [5, 13]),
-        (Scale(0.1, 0.9, 0.1), [0.3, 0.7], [3, 7]),
-    ):
-        data = Dataset(Ratings.from_arrays(range(len(ratings)), ["x"] * len(ratings), ratings, scale=scale))
-        assert ties.whole_ratings(pairs_of(data)).values.tolist() == expected
-    means = Ratings.from_arrays([1, 1], ["x", "x"], [3, 4], scale=Scale(1, 5, 1), duplicates="mean")
-    assert ties.whole_ratings(pairs_of(Dataset(means))) is None  # 3.5 is between two levels
-
-
-def pairs_of(data):
-    from prefmover.measures.pairs import Pairs
-
-    everyone = np.arange(data.n_users)
-    return Pairs(data, everyone, everyone)
+def test_means_between_two_levels_are_not_rounded():
+    columns = [1, 1, 1, 2, 2], list("xxyxy"), [3, 4, 5, 3, 4]
+    data = Dataset(Ratings.from_arrays(*columns, scale=Scale(1, 5, 1), duplicates="mean"))
+    assert pairwise(data, "cos")[0, 1] == pytest.approx((3.5 * 3 + 5 * 4) / np.hypot(3.5, 5) / 5)
 
 
 @pytest.mark.parametrize("measure", ["pcc", "cos"])

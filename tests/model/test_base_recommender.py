@@ -269,12 +269,42 @@ def test_users_that_a_matrix_lacks_are_not_added(data, kind):
 
 
 @pytest.mark.parametrize(
-    "model", [Recommender(seed=-1), Recommender(seed="a"), KNNRecommender(shrinkage="a")], ids=repr
+    ("model", "message"),
+    [
+        (Recommender(landmarks=True), "landmarks"),
+        (Recommender(landmarks=0), names("landmarks", 0)),
+        (Recommender(measure="pdm"), names("'pdm'", "'pmd'")),
+        (Recommender(convention="mine"), "mine"),
+        (Recommender(rating={"item": 1}), names("rating", "RatingSettings")),
+        (Recommender(ranking="linear"), names("ranking", "'linear'", "RankingSettings")),
+        (Recommender(seed=-1), names("seed", -1)),
+        (Recommender(seed="a"), names("seed", "'a'")),
+        (KNNRecommender(k=0), names("k", 0)),
+        (KNNRecommender(k=2.5), names("k", 2.5)),
+        (KNNRecommender(neighborhood="all"), "all"),
+        (KNNRecommender(centering="median"), "median"),
+        (KNNRecommender(shrinkage=-1), names("shrinkage", -1)),
+        (KNNRecommender(shrinkage=float("nan")), names("shrinkage", "nan")),
+        (KNNRecommender(shrinkage="a"), names("shrinkage", "'a'")),
+    ],
+    ids=repr,
 )
-def test_parameters_that_are_no_numbers(data, model):
-    (name, value), *_ = [(n, v) for n, v in model.get_params().items() if v in (-1, "a")]
-    with pytest.raises(InputError, match=names(name, repr(value))):
+def test_bad_parameters_are_named_by_fit(data, model, message):
+    with pytest.raises(InputError, match=message):
         model.fit(data)
+
+
+@pytest.mark.parametrize(
+    ("kind", "other"),
+    [
+        (Recommender, ["k", "centering", "neighborhood", "shrinkage"]),
+        (KNNRecommender, ["covariance", "landmarks", "seed"]),
+    ],
+)
+def test_parameters_of_the_other_model_do_not_exist(kind, other):
+    for name in other:
+        with pytest.raises(TypeError, match=name):
+            kind(**{name: 1})
 
 
 @BOTH

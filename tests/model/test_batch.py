@@ -17,8 +17,8 @@ from tests.messages import names
 BOTH = pytest.mark.parametrize("kind", [Recommender, KNNRecommender], ids=["kernel", "knn"])
 
 
-@pytest.fixture
-def small_blocks(monkeypatch):
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch):
     monkeypatch.setattr(batch, "BLOCK", 10)
     monkeypatch.setattr(batch, "PIECE", 4)
 
@@ -32,7 +32,6 @@ def assert_same(one, other):
 
 
 @BOTH
-@pytest.mark.usefixtures("small_blocks")
 def test_the_list_of_each_user(data, kind):
     model = kind().fit(data)
     for options in ({}, {"by": "rating"}, {"novelty": 0.5, "diversify": 0.3, "min_ratings": 3, "seen": True}):
@@ -46,7 +45,6 @@ def test_the_list_of_each_user(data, kind):
 
 
 @BOTH
-@pytest.mark.usefixtures("small_blocks")
 def test_parts_are_resumed(data, kind, tmp_path, monkeypatch):
     model = kind().fit(data)
     whole = model.recommend_all(3)
@@ -70,7 +68,6 @@ def test_parts_are_resumed(data, kind, tmp_path, monkeypatch):
     assert done == [list(range(10, 20))]
 
 
-@pytest.mark.usefixtures("small_blocks")
 def test_an_interrupted_run_keeps_its_parts(data, tmp_path, monkeypatch):
     model = Recommender(ranking=RankingSettings()).fit(data)
     block = batch.recommend_block
@@ -91,7 +88,6 @@ def test_an_interrupted_run_keeps_its_parts(data, tmp_path, monkeypatch):
     assert_same(again.recommend_all(3, checkpoint=tmp_path), model.recommend_all(3))
 
 
-@pytest.mark.usefixtures("small_blocks")
 def test_parts_of_something_else_are_refused(data, tmp_path):
     model = Recommender(ranking=RankingSettings()).fit(data)
     model.recommend_all(3, checkpoint=tmp_path)
@@ -108,17 +104,40 @@ def test_parts_of_something_else_are_refused(data, tmp_path):
             call()
 
 
-@BOTH
-@pytest.mark.usefixtures("small_blocks")
-def test_parts_of_another_geometry_are_refused(data, kind, tmp_path):
-    kind().fit(data).recommend_all(3, checkpoint=tmp_path)
+def with_distances(factor):
+    def change(data):
+        distance = factor * data.geometry.block()
+        return data.with_geometry(ItemGeometry.from_distance(data.ratings.items, distance))
+
+    return change
+
+
+def with_vectors(data):
     vectors = np.random.default_rng(1).random((data.n_items, 3))
-    other = data.with_geometry(ItemGeometry.from_vectors(data.ratings.items, vectors))
+    return data.with_geometry(ItemGeometry.from_vectors(data.ratings.items, vectors))
+
+
+def with_scale(data):
+    r = data.ratings
+    return data.with_ratings(Ratings(r.matrix, r.users, r.items, Scale(0, 9, 1)))
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (lambda data: data, with_vectors),
+        (with_distances(1.0), with_distances(2.0)),  # on the grid, both have the same numbers
+        (lambda data: data, with_scale),
+    ],
+    ids=["vectors", "distances", "scale"],
+)
+def test_parts_of_other_data_are_refused(data, kind, tmp_path, before, after):
+    kind().fit(before(data)).recommend_all(3, checkpoint=tmp_path)
     with pytest.raises(InputError, match=names(tmp_path)):
-        kind().fit(other).recommend_all(3, checkpoint=tmp_path)
+        kind().fit(after(data)).recommend_all(3, checkpoint=tmp_path)
 
 
-@pytest.mark.usefixtures("small_blocks")
 def test_damaged_parts_are_named(data, tmp_path):
     model = Recommender(ranking=RankingSettings()).fit(data)
     whole = model.recommend_all(3, checkpoint=tmp_path)
@@ -134,18 +153,16 @@ def test_damaged_parts_are_named(data, tmp_path):
 
 
 @BOTH
-@pytest.mark.usefixtures("small_blocks")
 def test_threads_do_not_matter(data, kind):
     model = kind().fit(data)
     assert_same(*(model.recommend_all(5, executor=LocalExecutor(n)) for n in (1, 3)))
 
 
 @pytest.mark.slow
-def test_a_cluster_gives_the_same_bits(data, tmp_path, monkeypatch):
+def test_a_cluster_gives_the_same_bits(data, tmp_path):
     pytest.importorskip("ray")
     from prefmover.execution import RayExecutor
 
-    monkeypatch.setattr(batch, "BLOCK", 10)
     with RayExecutor("local", n_threads=2) as executor:
         for kind in (Recommender, KNNRecommender):
             model, parts = kind().fit(data), tmp_path / kind.__name__
@@ -176,25 +193,3 @@ def test_bad_requests(data):
         model.recommend_all(executor="spark")
     with pytest.raises(InputError, match="fit"):
         Recommender().recommend_all()
-
-
-def test_parts_of_other_distances_are_refused(data, tmp_path):
-    distance = data.geometry.block(None, None)
-    model = KNNRecommender()
-    for factor in (1.0, 2.0):  # on the grid, both have the same numbers
-        geometry = ItemGeometry.from_distance(data.ratings.items, factor * distance)
-        model.fit(Dataset(data.ratings, geometry))
-        if factor == 1.0:
-            model.recommend_all(3, checkpoint=tmp_path / "parts")
-    with pytest.raises(InputError, match="parts"):
-        model.recommend_all(3, checkpoint=tmp_path / "parts")
-
-
-@BOTH
-@pytest.mark.usefixtures("small_blocks")
-def test_parts_of_another_scale_are_refused(data, kind, tmp_path):
-    kind().fit(data).recommend_all(3, checkpoint=tmp_path)
-    ratings = Ratings(data.ratings.matrix, data.ratings.users, data.ratings.items, Scale(0, 9, 1))
-    other = kind().fit(data.with_ratings(ratings))
-    with pytest.raises(InputError, match=names(tmp_path)):
-        other.recommend_all(3, checkpoint=tmp_path)

@@ -19,7 +19,6 @@ def few(monkeypatch, tmp_path):
 
 
 def test_a_data_set_is_fitted_once(few):
-    """The second start loads the model that the first one stored."""
     assert cache.stored(few) is None
     first = cache.fit_and_store(few)
     second = cache.stored(few)

@@ -7,12 +7,10 @@ from scipy.sparse import csr_array
 from prefmover.data.ratings import Ratings
 from prefmover.data.scale import Scale
 from prefmover.dataset import Dataset
-from prefmover.errors import InputError
 from prefmover.measures import MEASURES
 from prefmover.model import KNNRecommender
 from prefmover.paper.table_1 import table_1
 from tests.contracts.model import ModelContract
-from tests.messages import names
 
 MODELS = [KNNRecommender.paper(measure, k=5) for measure in MEASURES]
 MODELS += [
@@ -43,29 +41,6 @@ def test_table_1_by_hand():
     why = model.explain_rating("u1", "Bat Man")
     assert {part.user: part.rating for part in why.contributions} == {"u2": 5, "u4": 5}
     assert [part.measure_value for part in why.contributions] == pytest.approx([to_u2, to_u4], abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"k": 0}, names("k", 0)),
-        ({"k": 2.5}, names("k", 2.5)),
-        ({"neighborhood": "all"}, "all"),
-        ({"centering": "median"}, "median"),
-        ({"shrinkage": -1}, names("shrinkage", -1)),
-        ({"shrinkage": float("nan")}, names("shrinkage", "nan")),
-    ],
-)
-def test_bad_parameters(data, parameters, message):
-    model = KNNRecommender(**parameters)
-    with pytest.raises(InputError, match=message):
-        model.fit(data)
-
-
-@pytest.mark.parametrize("name", ["covariance", "landmarks", "seed"])
-def test_parameters_of_the_other_model_do_not_exist(name):
-    with pytest.raises(TypeError, match=name):
-        KNNRecommender(**{name: 1})
 
 
 def test_settings(data):

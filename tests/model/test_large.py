@@ -7,7 +7,6 @@ import pytest
 
 from prefmover import Dataset, ItemGeometry, Ratings, Recommender
 from prefmover.errors import InputError
-from prefmover.measures import estimates
 from prefmover.model import arrays, folder
 from prefmover.predict import gaussian_process
 from prefmover.rank import RankingSettings, ease
@@ -43,17 +42,6 @@ def data():
     return Dataset(ratings, ItemGeometry.from_vectors(np.arange(90), vectors(90), zero="far", budget=0))
 
 
-def test_estimates_from_vectors_are_those_of_the_dense_matrix(data):
-    dense, lazy = both(vectors(90, zeros=5))
-    everyone = data.preferences
-    few, many = np.arange(3), np.arange(200)
-    for users, others in ((few, many), (many, few), (many, many)):
-        a, b = (estimates.UserRows.take(everyone, dense, some) for some in (users, others))
-        expected = estimates._one_sided(a, b, dense, 1)
-        assert estimates._one_sided(a, b, lazy, 2) == pytest.approx(expected, abs=1e-3)
-        assert estimates._one_sided_by_vectors(a, b, lazy, 1) == pytest.approx(expected, abs=1e-3)
-
-
 @pytest.mark.parametrize("k", [1, 4, 70])
 def test_nearest_items_from_vectors_are_those_of_the_dense_matrix(k):
     X = vectors(150, zeros=40)
@@ -75,12 +63,6 @@ def test_nothing_is_as_large_as_all_pairs_of_items():
     tracemalloc.stop()
     assert geometry.grid is None
     assert peak < n**2 / 4  # bytes; the distances would take 4 n²
-
-
-def test_vectors_of_different_lengths():
-    with pytest.raises(InputError) as error:
-        ItemGeometry.from_vectors(["a", "b", "c"], [[1.0, 2.0], [1.0, 2.0], [1.0]])
-    assert names(error, "'c'", "1", "2")
 
 
 def test_a_head_of_few_items_ranks_about_as_the_whole(data, monkeypatch):

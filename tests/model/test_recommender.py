@@ -10,7 +10,6 @@ from prefmover.model.arrays import fitted_arrays, fitted_facts, restored
 from prefmover.predict import RatingSettings
 from prefmover.rank import RankingSettings
 from tests.contracts.model import ModelContract
-from tests.messages import names
 from tests.predict.conftest import make_data
 
 MODELS = {measure: Recommender(measure) for measure in MEASURES}
@@ -31,29 +30,6 @@ class TestKernel(ModelContract):
             for part in why.contributions:
                 assert part.value != 0
                 assert part.value == pytest.approx(part.weight * part.residual, abs=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"landmarks": True}, "landmarks"),
-        ({"landmarks": 0}, names("landmarks", 0)),
-        ({"measure": "pdm"}, names("'pdm'", "'pmd'")),
-        ({"convention": "mine"}, "mine"),
-        ({"rating": {"item": 1}}, names("rating", "RatingSettings")),
-        ({"ranking": "linear"}, names("ranking", "'linear'", "RankingSettings")),
-    ],
-)
-def test_bad_parameters(data, parameters, message):
-    model = Recommender(**parameters)  # no work, and no complaint, before fit
-    with pytest.raises(InputError, match=message):
-        model.fit(data)
-
-
-@pytest.mark.parametrize("name", ["k", "centering", "neighborhood", "shrinkage"])
-def test_parameters_of_the_other_model_do_not_exist(name):
-    with pytest.raises(TypeError, match=name):
-        Recommender(**{name: 1})
 
 
 def test_settings(data):

@@ -88,7 +88,6 @@ def test_an_update_is_nearly_a_fit(data, kind):
 
 @BOTH
 def test_landmarks_keep_their_places(data, kind):
-    """After many updates of a user and back, everything is as it was."""
     model = kind().fit(data)
     item = next(iter(data.ratings["u00"]))
     rating = data.ratings["u00"][item]

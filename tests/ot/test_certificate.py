@@ -120,7 +120,6 @@ def test_a_plan_that_is_wrong_beside_forbidden_costs():
 
 @given(st.data())
 def test_valid_means_no_other_plan_is_cheaper(data):
-    """Every assignment, with the prices of the best one."""
     n = data.draw(st.integers(2, 4))
     entry = st.integers(0, 2**50 - 1).map(float) | st.sampled_from([0.0, 1.0, 1e12])
     cost = np.array(data.draw(st.lists(entry, min_size=n * n, max_size=n * n))).reshape(n, n)

@@ -88,7 +88,6 @@ def test_tree_of_equal_masses():
 
 
 def test_a_workspace_serves_problem_after_problem():
-    """Larger than needed, and full of what the last problem left."""
     w = _simplex.workspace(40, 40)
     for seed in range(30):
         rng = np.random.default_rng(seed)

@@ -181,7 +181,6 @@ def test_one_rating_is_not_the_best_of_the_world():
 
 
 def test_landmarks_that_are_all_users_approximate_nothing(data):
-    """Nyström features reproduce the whole kernel, and a sample of the users nearly does."""
     everyone = np.arange(data.n_users)
     whole = fitted(data, landmarks=data.n_users).ranker_
     phi = whole.user_side.kernel.features.astype(float)
@@ -269,7 +268,6 @@ def test_implicit_feedback(played):
 
 @pytest.mark.parametrize("damping", ["log", "none"])
 def test_counts_that_are_all_equal(data, damping):
-    """Clicks without counts: each is 1, whatever the damping."""
     r = data.ratings
     ratings = Ratings.from_arrays(
         r.users[r.rows()].tolist(), r.items[r.matrix.indices].tolist(), feedback="implicit", damping=damping

@@ -93,7 +93,6 @@ def test_a_list_keeps_the_first_k(offers, k):
 
 @pytest.mark.parametrize(("most", "kind"), [(5, np.uint8), (1000, np.int64)])
 def test_masses_are_kept_in_few_bytes_where_they_fit(most, kind):
-    """The bounds are the same in both types."""
     ratings = Ratings.from_arrays([1, 1, 2, 3, 3], list("xyyxz"), [most, 1, 3, 2, 1], feedback="explicit")
     data = Dataset(ratings, ItemGeometry.from_vectors(list("xyz"), [[1, 0], [1, 1], [0, 1]]))
     query, users, compact, s, exact = prepare(data, 0)

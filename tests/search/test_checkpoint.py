@@ -1,11 +1,6 @@
 """A search that was killed resumes from its parts, with the same result."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
@@ -18,14 +13,6 @@ from prefmover.search import NeighborIndex, nearest
 from prefmover.search.distributed import search_blocks
 from tests.messages import names
 from tests.search.test_nearest import assert_same
-
-PROGRAM = """
-import sys
-from tests.search.test_checkpoint import in_blocks, make
-from prefmover.search import NeighborIndex
-print("ready", flush=True)
-in_blocks(NeighborIndex(make()), 2, sys.argv[1], blocks=20)
-"""
 
 
 def make(n_users=160):
@@ -55,24 +42,6 @@ def test_parts_make_the_whole(tmp_path):
     again = in_blocks(index, 1, tmp_path / "b")
     assert_same(again, whole)
     assert again.stats == neighbors.stats  # nothing was computed again
-
-
-@pytest.mark.slow
-def test_killed_at_random_moments(tmp_path):
-    whole = nearest(make(), 5)
-    rng = np.random.default_rng(int(time.time()))
-    for attempt in range(3):
-        folder = tmp_path / str(attempt)
-        with subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, str(folder)], stdout=subprocess.PIPE, cwd=os.getcwd()
-        ) as process:
-            assert process.stdout is not None
-            process.stdout.readline()
-            time.sleep(float(rng.uniform(0.2, 1.2)))
-            process.send_signal(signal.SIGKILL)
-        assert not list(folder.glob("*.parquet.tmp"))
-        neighbors = in_blocks(NeighborIndex(make()), 2, folder)
-        assert_same(neighbors, whole)
 
 
 def test_another_search_is_refused(tmp_path):

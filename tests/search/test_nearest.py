@@ -74,7 +74,6 @@ def test_raters_are_exhaustive(measure, data, k, seed):
 
 @searched
 def test_ratings_that_nobody_gave(measure, viewers):
-    """They may be points that nobody has."""
     ratings = Ratings.from_arrays([1, 1, 1, 2, 2], [3, 8, 11, 3, 40], [2.5, 1.25, 4.75, 5, 1])
     new = ratings.with_items(viewers.ratings.items)
     expected = every_pair(viewers, measure=measure, new=new, k=6)
@@ -337,7 +336,6 @@ def test_unknown_users_are_named(viewers):
 
 
 def test_64_bits_where_32_do_not_do(viewers, monkeypatch):
-    """A pair whose prices outgrow 32 bits is solved apart, to the same distance."""
     from prefmover.search import _cascade as kernels
 
     expected = nearest(viewers, 3, users=viewers.ratings.users[:4])
