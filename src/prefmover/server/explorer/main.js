@@ -20,7 +20,7 @@ import * as together from "./pages/together.js";
 import * as tryPage from "./pages/try.js";
 import * as why from "./pages/why.js";
 import { finder } from "./parts/pickers.js";
-import { loaded } from "./parts/region.js";
+import { empty, loaded } from "./parts/region.js";
 import { askForToken } from "./parts/token.js";
 
 const PAGES = {
@@ -106,26 +106,19 @@ function content(page, route, model) {
 
 const invitation = () => html`
   <h1>You have not rated anything yet</h1>
-  <div class="notice">
-    <p>
-      This page is about your ratings, which stay in the tab where you made them. Rate a few ${noun.items},
-      and come back: <a href="#/try">try it yourself</a>.
-    </p>
-  </div>`;
+  ${empty(html`
+    This page is about your ratings, which stay in the tab where you made them. Rate a few ${noun.items},
+    and come back: <a href="#/try">try it yourself</a>.`)}`;
 
 const notFound = () => html`
   <h1>There is no such page</h1>
-  <div class="notice"><p>Go to <a href="#/like-minded">like-minded people</a>.</p></div>`;
+  ${empty(html`Go to <a href="#/like-minded">like-minded people</a>.`)}`;
 
 function start(model) {
   setNouns(model);
-  const sizes = [
-    count(model.n_users, noun.user),
-    count(model.n_items, noun.item),
-    count(model.n_ratings, "rating"),
-  ];
-  const facts = `${model.name}: ${sizes.join(", ")} · prefmover ${model.version}`;
-  document.getElementById("facts").textContent = facts;
+  const { name, n_users: users, n_items: items, n_ratings: ratings, version } = model;
+  const sizes = `${count(users, noun.user)}, ${count(items, noun.item)}, ${count(ratings, "rating")}`;
+  document.getElementById("facts").textContent = `${name}: ${sizes} · prefmover ${version}`;
   document.getElementById("finder").replaceChildren(finder());
   // popstate comes with the change of the address, so that the old page is never under the new address; while
   // the document is loaded it may come later than hashchange, which is a task of its own.

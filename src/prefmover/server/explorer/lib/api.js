@@ -22,6 +22,12 @@ export class ApiError extends Error {
 const cache = new Map();
 let askForToken = async () => null;
 let asking = null;
+let token = null;
+try {
+  token = sessionStorage.getItem(TOKEN);
+} catch {
+  // storage may be disabled; then the page remembers
+}
 
 /** Set the function that asks for a token; its argument says whether a token was refused. */
 export function onTokenNeeded(ask) {
@@ -86,12 +92,8 @@ export const comparison = (person, other, signal) => ask("/comparison", person, 
 
 /** Ask something about a user, or about the visitor. */
 function ask(path, person, parameters, signal) {
-  const ratings = () => guestRatings().map(({ id, rating }) => ({ item: id, rating }));
-  return post(
-    path,
-    { ...(person.you ? { ratings: ratings() } : { user: person.id }), ...parameters },
-    signal,
-  );
+  const mine = () => ({ ratings: guestRatings().map(({ id, rating }) => ({ item: id, rating })) });
+  return post(path, { ...(person.you ? mine() : { user: person.id }), ...parameters }, signal);
 }
 
 function get(path, query, signal) {
@@ -128,14 +130,19 @@ async function cached(path, options) {
 }
 
 async function fetched(path, options) {
-  const token = stored(TOKEN);
-  const response = await sent(path, options, token);
+  const refused = Boolean(token);
+  const response = await sent(path, options);
   if (response.status === 401) {
     // Several requests may be refused at once; one dialog is enough.
-    asking ??= askForToken(Boolean(token)).finally(() => (asking = null));
+    asking ??= askForToken(refused).finally(() => (asking = null));
     const newToken = await asking;
     if (newToken === null) throw await problem(response);
-    store(TOKEN, newToken);
+    token = newToken;
+    try {
+      sessionStorage.setItem(TOKEN, token);
+    } catch {
+      // see above
+    }
     options.signal?.throwIfAborted();
     return fetched(path, options);
   }
@@ -143,7 +150,7 @@ async function fetched(path, options) {
   return response.status === 202 ? { pending: await response.json() } : response.json();
 }
 
-async function sent(path, options, token) {
+function sent(path, options) {
   const headers = { Accept: "application/json" };
   if (options.body) headers["Content-Type"] = "application/json";
   if (token) headers.Authorization = `Bearer ${token}`;
@@ -167,33 +174,9 @@ async function problem(response) {
     // A proxy responded, not the server; its text would not help.
   }
   const seconds = Number.parseInt(response.headers.get("Retry-After") ?? "", 10);
-  return new ApiError(
-    response.status,
-    body.title ?? `Error ${response.status}`,
-    body.detail ?? "The server responded with an error.",
-    {
-      retryAfter: Number.isFinite(seconds) ? seconds : null,
-      state: body.state ?? null,
-      progress: body.progress ?? null,
-    },
-  );
+  const title = body.title ?? `Error ${response.status}`;
+  const detail = body.detail ?? "The server responded with an error.";
+  const { state = null, progress = null } = body;
+  const retryAfter = Number.isFinite(seconds) ? seconds : null;
+  return new ApiError(response.status, title, detail, { retryAfter, state, progress });
 }
-
-function stored(name) {
-  try {
-    return sessionStorage.getItem(name);
-  } catch {
-    return memory.get(name) ?? null; // storage may be disabled; then the page remembers
-  }
-}
-
-function store(name, value) {
-  memory.set(name, value);
-  try {
-    sessionStorage.setItem(name, value);
-  } catch {
-    // see above
-  }
-}
-
-const memory = new Map();

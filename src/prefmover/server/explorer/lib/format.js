@@ -45,7 +45,9 @@ export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 const capitalized = (text, person) => (person.you || isNumber(person) ? capital(text) : text);
 
 /** A distance or similarity, with as many digits as a comparison by eye needs. */
-export const decimal = (x) => x.toFixed(3).replace("-", "−");
+export const decimal = (x) => withMinus(x.toFixed(3));
+
+const withMinus = (digits) => digits.replace("-", "−");
 
 /** A share of something. */
 export const percent = (x) => `${(100 * x).toFixed(1)}%`;
@@ -71,10 +73,9 @@ export const signed = (x, digits = 3) => `${x < 0 ? "−" : "+"}${Math.abs(x).to
 
 /** The value of any measure. */
 export const value = (x) =>
-  (Math.abs(x) >= 1000 || (x !== 0 && Math.abs(x) < 0.0005) ? x.toPrecision(3) : x.toFixed(4)).replace(
-    "-",
-    "−",
-  );
+  withMinus(Math.abs(x) >= 1000 || (x !== 0 && Math.abs(x) < 0.0005) ? x.toPrecision(3) : x.toFixed(4));
 
 /** The distance or similarity of a neighbor or explanation, whichever the server sent; null if undefined. */
 export const measured = (one) => one.distance ?? one.similarity ?? null;
+export const measuredText = (one, none = "undefined") =>
+  measured(one) === null ? none : decimal(measured(one));

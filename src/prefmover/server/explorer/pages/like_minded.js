@@ -67,14 +67,8 @@ function nearestCard(person, model, signal) {
   const room = innerWidth < 640 ? 56 : 38; // rem; names and tastes need two lines on a phone
   const near = region({ label: `the nearest ${noun.users}`, lines: 10, room, signal });
   const none = `Every ${noun.user} has rated some of the same ${noun.items}.`;
-  const among = choices(
-    "Among whom",
-    [
-      ["Everybody", false],
-      ["Nothing in common", true],
-    ],
-    (strangers) => load(strangers),
-  );
+  const options = { Everybody: false, "Nothing in common": true };
+  const among = choices("Among whom", options, (strangers) => load(strangers));
   const load = (strangers, k = NEAREST) => {
     among.press(strangers);
     const more = () => html`

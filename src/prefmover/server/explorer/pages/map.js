@@ -2,7 +2,7 @@
 
 import { announce } from "../lib/announce.js";
 import * as api from "../lib/api.js";
-import { capital, capitalName, count, decimal, measured, noun } from "../lib/format.js";
+import { capital, capitalName, count, measuredText, noun } from "../lib/format.js";
 import { html } from "../lib/html.js";
 import { href, rename } from "../lib/routes.js";
 import { scatter } from "../lib/scatter.js";
@@ -136,7 +136,7 @@ function legend(groups) {
 function panel(id, near, chosen, point) {
   const { link, name } = KINDS[chosen];
   const lines = near.map(
-    (one) => html`<li>${link(one.id, one.title)}<span class="number">${decimal(measured(one))}</span></li>`,
+    (one) => html`<li>${link(one.id, one.title)}<span class="number">${measuredText(one)}</span></li>`,
   );
   return html`
     <h2>${link(id, point ? name(point) : id)}</h2>

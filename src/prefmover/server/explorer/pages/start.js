@@ -1,17 +1,7 @@
 /** The start: an example, people whose neighbors share nothing with them, and how often that is so. */
 
 import * as api from "../lib/api.js";
-import {
-  capital,
-  capitalName,
-  count,
-  decimal,
-  measured,
-  nameOf,
-  noun,
-  percent,
-  rank,
-} from "../lib/format.js";
+import { capital, capitalName, count, measuredText, nameOf, noun, percent, rank } from "../lib/format.js";
 import { html } from "../lib/html.js";
 import { hasPlan } from "../lib/plan_layout.js";
 import { href } from "../lib/routes.js";
@@ -89,7 +79,7 @@ function drawExample({ people, explanation }, valueName) {
   const [person, other] = people;
   return html`
     <p class="soft">
-      ${capitalName(person)} and ${nameOf(other)}: ${valueName} ${decimal(measured(explanation))},
+      ${capitalName(person)} and ${nameOf(other)}: ${valueName} ${measuredText(explanation)},
       ${rank(explanation.nearer_than)}, ${count(explanation.n_common, noun.item)} in common.
     </p>
     ${hasPlan(explanation) ? ribbons(explanation, people, { most: 8, compact: true }) : null}

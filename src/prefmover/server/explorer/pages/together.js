@@ -38,14 +38,8 @@ const cards = (people, context) => html`
 /** What suits everybody: on average, or so that nobody is left out. */
 function listCard(people, { model, signal }) {
   const list = region({ label: "recommendations", lines: 12, room: 60, signal });
-  const combining = choices(
-    "How scores are combined",
-    [
-      ["On average", "mean"],
-      ["Nobody left out", "least"],
-    ],
-    (combine) => load(combine),
-  );
+  const options = { "On average": "mean", "Nobody left out": "least" };
+  const combining = choices("How scores are combined", options, (combine) => load(combine));
   const load = (combine) => {
     combining.press(combine);
     list.show(

@@ -6,8 +6,8 @@ import {
   capital,
   capitalName,
   count,
-  decimal,
   measured,
+  measuredText,
   nameOf,
   noun,
   percent,
@@ -41,8 +41,8 @@ export function draw(route, context) {
       { label: "the explanation", lines: 12, room: 44, signal: context.signal },
       (stop) => api.explanation(person, other, stop),
       (explanation) => {
-        const number = measured(explanation) === null ? "undefined" : decimal(measured(explanation));
-        announce(`${capital(valueName)} ${number}, ${count(explanation.n_common, noun.item)} in common`);
+        const common = count(explanation.n_common, noun.item);
+        announce(`${capital(valueName)} ${measuredText(explanation)}, ${common} in common`);
         return drawExplanation(explanation, route, valueName);
       },
     );
@@ -65,7 +65,7 @@ function suggestions({ page, person }, signal) {
     <li>
       <a href=${href({ page, person, other: { id: one.user } })}>
         ${capitalName({ id: one.user })}
-        <span class="soft"> ${decimal(measured(one))}, ${one.n_common || "nothing"} in common</span>
+        <span class="soft"> ${measuredText(one)}, ${one.n_common || "nothing"} in common</span>
       </a>
     </li>`;
   const near = loaded(
@@ -83,12 +83,10 @@ function suggestions({ page, person }, signal) {
 function drawExplanation(explanation, route, valueName) {
   const people = [route.person, route.other];
   const { agreement, certificate, n_common: n } = explanation;
-  const number = measured(explanation);
-  const shown = number === null ? "undefined" : decimal(number);
-  const note = number === null ? explanation.reason : rank(explanation.nearer_than);
+  const note = measured(explanation) === null ? explanation.reason : rank(explanation.nearer_than);
   return html`
     <dl class="facts">
-      ${fact(capital(valueName), shown, note)}
+      ${fact(capital(valueName), measuredText(explanation), note)}
       ${fact("In common", n === 0 ? "nothing" : count(n, noun.item), commonNote(explanation))}
       ${agreement.length ? agreementFact(agreement) : null}
       ${certificate ? proof(certificate) : null}

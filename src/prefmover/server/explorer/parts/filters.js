@@ -2,22 +2,14 @@
 
 import { freshId, html } from "../lib/html.js";
 
-const KNOWN = [
-  ["Better known", -0.5],
-  ["No preference", 0],
-  ["Less known", 0.5],
-];
-const VARIETY = [
-  ["Best first", 0],
-  ["Some variety", 0.3],
-  ["A lot of variety", 0.6],
-];
+const KNOWN = { "Better known": -0.5, "No preference": 0, "Less known": 0.5 };
+const VARIETY = { "Best first": 0, "Some variety": 0.3, "A lot of variety": 0.6 };
 
 /** The form; `change` is called with the parameters of a request. */
 export function filters(model, change) {
   const genre = select([["Any genre", ""], ...model.genres.map((name) => [name, name])]);
-  const known = select(KNOWN, 1);
-  const variety = select(VARIETY);
+  const known = select(Object.entries(KNOWN), 1);
+  const variety = select(Object.entries(VARIETY));
   const [first, last] = model.years ?? [0, 0];
   const [from, to] = [first, last].map(
     (hint) =>

@@ -1,6 +1,6 @@
 /** The nearest people: their distance, and how little they have rated in common. */
 
-import { count, decimal, measured, nameOf, noun, rank } from "../lib/format.js";
+import { count, measured, measuredText, nameOf, noun, rank } from "../lib/format.js";
 import { html } from "../lib/html.js";
 import { bandOf } from "../lib/plan_layout.js";
 import { href } from "../lib/routes.js";
@@ -64,7 +64,7 @@ function row(one, valueName, share, link) {
       <span class="who">${personLink(one.user)}${tasteLine(one.taste?.slice(0, 2))}</span>
       <span class="far" title=${better || null}>
         <span class="unseen">${valueName} </span>
-        ${decimal(measured(one))}
+        ${measuredText(one)}
         ${better ? html`<span class="unseen">, ${better}</span>` : null}
       </span>
       <span class="rule" aria-hidden="true">
@@ -80,6 +80,6 @@ export function summary(answer) {
   const near = answer.neighbors;
   if (!near.length) return `No other ${noun.user}`;
   const none = near.filter((one) => one.n_common === 0).length;
-  const first = `the nearest is ${nameOf({ id: near[0].user })} at ${decimal(measured(near[0]))}`;
+  const first = `the nearest is ${nameOf({ id: near[0].user })} at ${measuredText(near[0])}`;
   return `${near.length} nearest ${noun.users}; ${first}; ${none} of them with nothing in common`;
 }

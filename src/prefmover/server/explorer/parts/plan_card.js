@@ -27,7 +27,7 @@ export function planCard(explanation, people) {
     <button type="button" class="quiet small" @click=${() => redraw({ open: new Map() })}>
       Close the groups
     </button>`;
-  const offered = [...kinds, null].map((kind) => [KINDS[kind ?? "none"](), kind]);
+  const offered = Object.fromEntries([...kinds, null].map((kind) => [KINDS[kind ?? "none"](), kind]));
   const grouping = choices("Group by", offered, (by) => redraw({ by, open: new Map() }));
 
   function redraw(change = {}) {

@@ -1,16 +1,6 @@
 /** The parts of a score, and those of a predicted rating: a bar for each, and what each neighbor adds. */
 
-import {
-  capital,
-  capitalWhose,
-  count,
-  decimal,
-  measured,
-  nameOf,
-  noun,
-  rating,
-  signed,
-} from "../lib/format.js";
+import { capital, capitalWhose, count, measuredText, nameOf, noun, rating, signed } from "../lib/format.js";
 import { html } from "../lib/html.js";
 import { href } from "../lib/routes.js";
 import { itemLink, personLink } from "./links.js";
@@ -141,7 +131,7 @@ function line(one, person, most) {
     html`
       <span class=${one.value < 0 ? "tick down" : "tick up"} aria-hidden="true" style=${{ width }}></span>
       ${signed(one.value)}`,
-    measured(one) === null ? "–" : decimal(measured(one)),
+    measuredText(one, "–"),
     evidence(one),
   );
 }

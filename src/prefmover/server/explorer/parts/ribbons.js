@@ -88,15 +88,8 @@ export function ribbons(explanation, people, { compact = false, expand, ...optio
     const n = paths.length;
     const k = Math.max(paths.indexOf(document.activeElement), 0);
     const [next, before] = [k + 1, k - 1];
-    const keys = {
-      ArrowDown: next,
-      ArrowRight: next,
-      ArrowUp: before,
-      ArrowLeft: before,
-      Home: 0,
-      End: n - 1,
-    };
-    const to = keys[event.key];
+    const arrows = { ArrowDown: next, ArrowRight: next, ArrowUp: before, ArrowLeft: before };
+    const to = { ...arrows, Home: 0, End: n - 1 }[event.key];
     if (event.key === "Escape") document.activeElement.blur();
     if (to === undefined) return;
     event.preventDefault();

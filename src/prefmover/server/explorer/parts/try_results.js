@@ -2,7 +2,7 @@
 
 import { announce } from "../lib/announce.js";
 import * as api from "../lib/api.js";
-import { capital, decimal, measured, nameOf, noun } from "../lib/format.js";
+import { capital, measuredText, nameOf, noun } from "../lib/format.js";
 import { guestRatings } from "../lib/guest.js";
 import { html } from "../lib/html.js";
 import { hasPlan } from "../lib/plan_layout.js";
@@ -51,7 +51,7 @@ export function tryResults(model, signal) {
         glance.hidden = !first;
         if (first) {
           why({ id: first.user });
-          glance.textContent = `Nearest: ${nameOf({ id: first.user })}, ${decimal(measured(first))} ↓`;
+          glance.textContent = `Nearest: ${nameOf({ id: first.user })}, ${measuredText(first)} ↓`;
         }
         return nearest(answer, YOU, model, { headline: false });
       },
