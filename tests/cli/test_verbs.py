@@ -99,15 +99,24 @@ def test_the_cost_of_an_exact_search_is_said_before_it_starts(run, monkeypatch):
     assert err.index(line) < err.index("180 neighbors")
 
 
-def test_all_users_resumes_from_finished_parts(run, data, in_shop):
-    parts = in_shop / "all.csv.parts"
-    pm.nearest(data, 3, checkpoint=parts)  # an interrupted run leaves them
-    assert run("neighbors", *FILES, "--all", "-k", 3, "--out", "all.csv")[0] == 0
+SEARCHES = {
+    "neighbors": (("-k", 3), lambda model, n, parts: pm.nearest(model.data_, n, checkpoint=parts)),
+    "recommend": (("-n", 3), lambda model, n, parts: model.recommend_all(n, checkpoint=parts)),
+}
+
+
+@pytest.mark.parametrize("verb", SEARCHES)
+def test_all_users_resume_from_finished_parts(run, in_shop, verb):
+    parts, model, (count, search) = in_shop / "all.csv.parts", storage.load("my-model"), SEARCHES[verb]
+    command = (verb, "-m", "my-model", "--all", *count, "--out", "all.csv")
+    search(model, 3, parts)  # an interrupted run leaves them
+    assert run(*command)[0] == 0
     assert not parts.exists()
-    pm.nearest(data, 4, checkpoint=parts)
-    code, _, err = run("neighbors", *FILES, "--all", "-k", 3, "--out", "all.csv")
+    search(model, 4, parts)
+    code, _, err = run(*command)
     assert code == 2
     assert "all.csv.parts" in err
+    assert parts.exists()
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -256,18 +265,6 @@ def test_recommend_to_all_users(run, data, in_shop, ending):
     assert (code, out.strip()) == (0, str(path))
 
 
-def test_recommend_to_all_users_resumes(run, in_shop):
-    parts = in_shop / "all.csv.parts"
-    storage.load(in_shop / "my-model").recommend_all(2, checkpoint=parts)  # an interrupted run leaves them
-    assert run("recommend", "-m", "my-model", "--all", "-n", 2, "--out", "all.csv")[0] == 0
-    assert not parts.exists()
-    storage.load(in_shop / "my-model").recommend_all(3, checkpoint=parts)
-    code, _, err = run("recommend", "-m", "my-model", "--all", "-n", 2, "--out", "all.csv")
-    assert code == 2
-    assert "all.csv.parts" in err
-    assert parts.exists()
-
-
 def test_recommend_to_somebody_who_has_seen_everything(run, in_shop):
     (in_shop / "few.csv").write_text("user,item,rating\nann,x,5\nann,y,3\nbob,x,2\n")
     code, out, err = run("recommend", "-r", "few.csv", "-u", "ann")
@@ -401,26 +398,16 @@ def test_explain_as_picture_and_page(run, in_shop):
     assert (in_shop / "plan.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize("by", [("--by", "rating"), ()], ids=["rating", "recommendation"])
 @pytest.mark.parametrize("source", SOURCES)
-def test_explain_a_rating(run, data, source, in_shop):
-    expected = pm.Recommender().fit(data).explain_rating(42, "Alien")
-    by = ("--by", "rating")
+def test_explain_an_item(run, data, source, in_shop, by):
+    model = pm.Recommender().fit(data)
+    expected = (model.explain_rating if by else model.explain_recommendation)(42, "Alien").to_dict()
     found = json.loads(run("explain", *source, "-u", 42, "--item", "alien", *by, "--json")[1])
-    assert found["total"] == expected.total
+    assert found == json.loads(json.dumps(expected))
     code, out, _ = run("explain", *source, "-u", 42, "--item", "Alien", *by, "-n", 3, "--html", "r.html")
     assert code == 0
-    assert f"{expected.total:.3f}" in out.splitlines()[-1].split()
-    assert "Alien" in (in_shop / "r.html").read_text()
-
-
-@pytest.mark.parametrize("source", SOURCES)
-def test_explain_a_recommendation(run, data, source, in_shop):
-    expected = pm.Recommender().fit(data).explain_recommendation(42, "Alien")
-    found = json.loads(run("explain", *source, "-u", 42, "--item", "alien", "--json")[1])
-    assert found == json.loads(json.dumps(expected.to_dict()))
-    code, out, _ = run("explain", *source, "-u", 42, "--item", "Alien", "-n", 3, "--html", "r.html")
-    assert code == 0
-    assert f"{expected.score:.3f}" in out.splitlines()[-1].split()
+    assert f"{expected['total' if by else 'score']:.3f}" in out.splitlines()[-1].split()
     assert "Alien" in (in_shop / "r.html").read_text()
 
 

@@ -192,14 +192,14 @@ def test_what_is_wrong_with_lists_is_counted(few):
     ("answer", "named"),
     [
         (lambda self, users, n: 3, ("int",)),
-        (lambda self, users, n: [], ("0", "80")),
+        (lambda self, users, n: [], ("0", "74")),
         (lambda self, users, n: [[{}]] * len(users), ("item",)),
         (lambda self, users, n: [3] * len(users), ("list",)),
     ],
 )
 def test_answers_that_are_no_lists_are_errors(few, answer, named):
     kind = type("Odd", (), {"fit": lambda self, data: None, "recommend": answer})
-    with pytest.raises(InputError, match=names("Odd")):
+    with pytest.raises(InputError, match=names("Odd", *named)):
         evaluate(few, {"Odd": kind()}, task="ranking", train=0.5)
 
 
@@ -209,11 +209,7 @@ def test_answers_that_are_no_lists_are_errors(few, answer, named):
         ({"relevant": 6}, ("6", "relevant")),
         ({"train": 0.0001}, ()),
         ({"train": 1.0}, ("train", "1.0")),
-        ({"ns": 0}, ("ns",)),
-        ({"ns": 101}, ("ns", "100")),
         ({"metric": "ndgc"}, ("'metric'",)),
-        ({"validation": 1.0}, ("validation",)),
-        ({"trials": -1}, ("trials",)),
         ({"train": 0.001, "recommenders": "ease"}, ("trials",)),
         ({"recommenders": "surprise:SVD"}, ("SVD", "ranking")),
         ({"recommenders": "uniform"}, ("uniform", "ranking")),
@@ -229,11 +225,6 @@ def test_bad_input(few, settings, named):
         del arguments["train"]
     with pytest.raises(InputError, match=names(*named)):
         evaluate(few, **arguments)
-
-
-def test_an_unknown_task_is_refused(few):
-    with pytest.raises(InputError, match=names("task", "'lists'")):
-        evaluate(few, "popularity", task="lists")
 
 
 def test_an_object_without_recommend_cannot_rank(few):

@@ -32,7 +32,6 @@ from prefmover.datasets.registry import SOURCES
 from prefmover.errors import InputError
 from prefmover.evaluation.experiment import Experiment
 from prefmover.model import folder as model_folder
-from tests.items.reading import read_item_table
 
 Names = tuple[object, ...]  # values that a message must name
 
@@ -224,24 +223,7 @@ case(IDS, "ratings and geometry with different kinds of ids", (4, 8, 1, 2, 3))(
 # --- geometries -------------------------------------------------------------------------------------------
 
 GEOMETRY = "Item geometries"
-shape = partial(case, GEOMETRY)
-shape("a position beyond the items", (9, 4))(lambda _: space().block([9], [0]))
-
-
-def items(what: str, names: Names, content: str | bytes, **options: Any) -> None:
-    def do(folder: Path) -> object:
-        path = folder / "items.csv"
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return read_item_table(path, **options)
-
-    case(GEOMETRY, what, names)(do)
-
-
-items("a table of items with a line too short", ("items.csv", 2, 3), "item,title,genres\n1,Alien\n")
-items("a year that is not a number", ("items.csv", 2, "'year'", "'²'"), "item,year,genres\n1,²,x\n")
-items("an item that is missing", ("items.csv", 3, "'item'", "on_bad_lines"), "item,genres\n1,x\nNULL,y\n")
-
-
+case(GEOMETRY, "a position beyond the items", (9, 4))(lambda _: space().block([9], [0]))
 CATALOG = pm.items.catalog.Catalog([1, 2], ["Alien", "Emma"], [1979, 0], [["Horror"], []])
 case(GEOMETRY, "a condition on a column that is not there", ("'director'", "year", "genre", "title"))(
     lambda _: CATALOG.matching({"director": "Scott"})

@@ -16,9 +16,8 @@ from tests.server.conftest import NEAR, ONE, is_problem, listening
 
 SECONDS = 60  # for what comes in a moment unless the machine is busy
 HUGE = "Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000000000\r\n\r\n"
-
-
 SLOW = HUGE.replace("1000000000", "900").join([f"POST {NEAR} HTTP/1.1\r\n", "{"]).encode()
+HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
 
 @pytest.fixture(scope="module")
@@ -28,23 +27,25 @@ def small(handlers):
         yield client
 
 
-def attack(client, n, source="127.0.0.2", send=b""):
-    """Open connections from an address, and send the same to each."""
-    opened = []
-    for _ in range(n):
-        try:
-            one = socket.create_connection(
-                (client.base_url.host, client.base_url.port), 5, source_address=(source, 0)
-            )
-        except OSError:
-            if not opened:
-                pytest.skip(f"this system has no address {source}")
-            raise
-        one.settimeout(SECONDS)
-        with contextlib.suppress(OSError):
-            one.sendall(send)
-        opened.append(one)
-    return opened
+@contextlib.contextmanager
+def attack(client, n, *sources, send=b""):
+    """Open connections from each address, and send the same to each."""
+    with contextlib.ExitStack() as opened:
+        some = []
+        for source in n * list(sources or ["127.0.0.2"]):
+            try:
+                one = socket.create_connection(
+                    (client.base_url.host, client.base_url.port), 5, source_address=(source, 0)
+                )
+            except OSError:
+                if not some:
+                    pytest.skip(f"this system has no address {source}")
+                raise
+            some.append(opened.enter_context(one))
+            one.settimeout(SECONDS)
+            with contextlib.suppress(OSError):
+                one.sendall(send)
+        yield some
 
 
 def received(one):
@@ -54,11 +55,6 @@ def received(one):
         while part := one.recv(2**16):
             parts.append(part)
     return b"".join(parts)
-
-
-def close(*some):
-    for one in some:
-        one.close()
 
 
 def connections(client):
@@ -97,120 +93,98 @@ UNREAD = {
 
 def test_a_body_that_nobody_reads_ends_with_the_response(small):
     """A gigabyte is announced, and a byte comes now and then: the connection is closed all the same."""
-    some = {}
-    for head, status in UNREAD.items():
-        for one in attack(small, 3, send=f"{head} HTTP/1.1\r\n{HUGE}x".encode()):
-            some[one] = status
-    stop = threading.Event()
-    with ThreadPoolExecutor(1) as pool:
+    some, stop = {}, threading.Event()
+    with ThreadPoolExecutor(1) as pool, contextlib.ExitStack() as opened:
+        for head, status in UNREAD.items():
+            body = f"{head} HTTP/1.1\r\n{HUGE}x".encode()
+            some |= dict.fromkeys(opened.enter_context(attack(small, 3, send=body)), status)
         pool.submit(drip, some, stop)
-        try:
-            for one, status in some.items():
-                answer = received(one)
-                assert answer.split()[1] == status
-                assert b"connection: close" in answer.lower()
-            until(lambda: open_connections(small) <= 2)
-        finally:
-            stop.set()
-            close(*some)
+        opened.callback(stop.set)
+        for one, status in some.items():
+            answer = received(one)
+            assert answer.split()[1] == status
+            assert b"connection: close" in answer.lower()
+        until(lambda: open_connections(small) <= 2)
 
 
 def test_before_any_token(handlers):
-    with listening(handlers, token="a-token-of-some-length", connections=20) as client:
-        some = attack(client, 30, send=f"POST {NEAR} HTTP/1.1\r\n{HUGE}x".encode())
-        try:
-            answers = [received(one) for one in some]
-            assert {answer.split()[1] for answer in answers if answer} <= {b"401", b"503"}
-            assert client.get("/healthz").status_code == 200
-            until(lambda: open_connections(client) <= 1)
-        finally:
-            close(*some)
+    body = f"POST {NEAR} HTTP/1.1\r\n{HUGE}x".encode()
+    with (
+        listening(handlers, token="a-token-of-some-length", connections=20) as client,
+        attack(client, 30, send=body) as some,
+    ):
+        answers = [received(one) for one in some]
+        assert {answer.split()[1] for answer in answers if answer} <= {b"401", b"503"}
+        assert client.get("/healthz").status_code == 200
+        until(lambda: open_connections(client) <= 1)
 
 
 def test_a_body_in_chunks_that_nobody_reads(small):
     head = (
-        "POST /api/v1/model HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"
+        b"POST /api/v1/model HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"
     )
-    (one,) = attack(small, 1, send=head.encode())
-    answer = received(one)
-    close(one)
-    assert answer.split()[1] == b"405"
+    with attack(small, 1, send=head) as (one,):
+        assert received(one).split()[1] == b"405"
 
 
 def test_a_complete_body_that_nobody_reads_does_not_become_a_request(small):
     """The body of a refused request looks like a request; it is not answered."""
     inner = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
     head = f"POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(inner)}\r\n\r\n"
-    (one,) = attack(small, 1, send=head.encode() + inner)
-    answer = received(one)
-    close(one)
-    assert answer.count(b"HTTP/1.1 ") == 1
+    with attack(small, 1, send=head.encode() + inner) as (one,):
+        assert received(one).count(b"HTTP/1.1 ") == 1
 
 
 @pytest.mark.parametrize("send", [b"", b"GET /healthz HTTP/1.1\r\nX: "], ids=["silent", "slow header"])
 def test_one_address_has_its_own_limit(small, send):
     """The newest connection of an address takes the place of its oldest; others notice nothing."""
-    some = attack(small, 25, send=send)
-    try:
+    with attack(small, 25, send=send) as some:
         until(lambda: open_connections(small) <= 21)
         assert received(some[0]) == b""
         assert small.get("/healthz").status_code == 200
-        last = attack(small, 1, send=b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-        assert received(last[0]).split()[1] == b"200"
-        close(*last)
-    finally:
-        close(*some)
+        with attack(small, 1, send=HEALTH) as (last,):
+            assert received(last).split()[1] == b"200"
 
 
 def test_several_addresses_do_not_keep_another_one_out(small):
-    some = [one for k in (2, 3, 4) for one in attack(small, 15, f"127.0.0.{k}")]
-    try:
+    with attack(small, 15, "127.0.0.2", "127.0.0.3", "127.0.0.4"):
         assert small.post(NEAR, json=ONE).status_code == 200
         until(lambda: open_connections(small) <= 41)
-    finally:
-        close(*some)
 
 
 def test_slow_bodies_fill_the_limit_of_their_address_only(handlers):
     """Requests in progress are not ended for a new connection; it is refused. Other addresses have room."""
-    with listening(handlers, client_connections=5, body_seconds=600.0) as client:
-        some = attack(client, 5, send=SLOW)
-        try:
-            until(lambda: sum(one.worth() == 3 for one in connections(client)) == 5)
-            some += attack(client, 1)
-            assert received(some[-1]).split()[1] == b"503"
-            assert client.post(NEAR, json=ONE).status_code == 200
-        finally:
-            close(*some)
+    with (
+        listening(handlers, client_connections=5, body_seconds=600.0) as client,
+        attack(client, 5, send=SLOW),
+    ):
+        until(lambda: sum(one.worth() == 3 for one in connections(client)) == 5)
+        with attack(client, 1) as (one,):
+            assert received(one).split()[1] == b"503"
+        assert client.post(NEAR, json=ONE).status_code == 200
 
 
 def test_a_slow_body_has_its_time(small):
-    (one,) = attack(small, 1, send=SLOW)
-    assert received(one).split()[1] == b"408"
-    close(one)
+    with attack(small, 1, send=SLOW) as (one,):
+        assert received(one).split()[1] == b"408"
 
 
 def test_a_proxy_may_open_many_connections(handlers):
-    with listening(handlers, connections=40, client_connections=5, proxies=("127.0.0.2",)) as client:
-        some = attack(client, 20)
-        try:
-            for one in some:
-                one.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-            assert {received(one).split()[1] for one in some} == {b"200"}
-        finally:
-            close(*some)
+    with (
+        listening(handlers, connections=40, client_connections=5, proxies=("127.0.0.2",)) as client,
+        attack(client, 20) as some,
+    ):
+        for one in some:
+            one.sendall(HEALTH)
+        assert {received(one).split()[1] for one in some} == {b"200"}
 
 
 def test_a_flood_of_connections_beyond_all_limits(handlers):
     """Nobody waits in a queue of refused connections, and afterward there is room again."""
     with listening(handlers, connections=10, body_seconds=2.0) as client:
-        some = [one for k in range(2, 17) for one in attack(client, 10, f"127.0.0.{k}", SLOW)]
-        try:
+        with attack(client, 10, *(f"127.0.0.{k}" for k in range(2, 17)), send=SLOW) as some:
             answers = [received(one) for one in some]
-            statuses = {answer.split()[1] for answer in answers if answer}
-            assert statuses <= {b"503", b"408"}
-        finally:
-            close(*some)
+        assert {answer.split()[1] for answer in answers if answer} <= {b"503", b"408"}
         until(lambda: open_connections(client) <= 1)
         assert client.get("/healthz").status_code == 200
 
