@@ -53,24 +53,48 @@ def test_usual_names_are_recognized(write, header):
     assert as_dicts(Ratings.read(write(lines(",", header=header)))) == EXPECTED
 
 
-def test_columns_by_name_in_any_order(write):
-    path = write('time,"how much",what,who\n1,4.5,7,ann\n2,0,7,bob\n3,3,12,ann\n')
-    assert as_dicts(Ratings.read(path, FileOptions(user="who", item="what", rating="how much"))) == EXPECTED
+SNOW = {"\u96ea": {"\u65e5\u672c": 5.0}}
+AS_READ = {
+    "columns by name": (
+        'time,"how much",what,who\n1,4.5,7,ann\n2,0,7,bob\n3,3,12,ann\n',
+        {"user": "who", "item": "what", "rating": "how much"},
+        EXPECTED,
+    ),
+    "columns by position": ("4.5,7,ann\n0,7,bob\n3,12,ann\n", {"user": 2, "item": 1, "rating": 0}, EXPECTED),
+    "a header that is stated": (
+        "a,b,c\nann,7,4.5\nbob,7,0\nann,12,3\n",
+        {"header": True, "user": 0, "item": 1, "rating": 2},
+        EXPECTED,
+    ),
+    "no header, though it looks like one": (
+        "user,item,5\nann,item,4\n",
+        {"header": False},
+        {"ann": {"item": 4.0}, "user": {"item": 5.0}},
+    ),
+    "quoted fields": (
+        'user,item,rating\n"Smith, Ann","the ""best""",5\n"two\nlines",x,4\n',
+        {},
+        {"Smith, Ann": {'the "best"': 5.0}, "two\nlines": {"x": 4.0}},
+    ),
+    "quotes between two-character separators": (
+        '1::"Great::5\n2::"Great::4\n',
+        {},
+        {1: {'"Great': 5.0}, 2: {'"Great': 4.0}},
+    ),
+    "a separator that overlaps itself is cut from the left": ("a:::b::5\n", {}, {"a": {":b": 5.0}}),
+    "a control character": ("a\x1fb::c::5\n", {}, {"a\x1fb": {"c": 5.0}}),
+    "Latin-1": ("Zo\u00eb::Caf\u00e9::5\n", {"encoding": "latin-1"}, {"Zo\u00eb": {"Caf\u00e9": 5.0}}),
+    **{
+        name: ("\u96ea,\u65e5\u672c,5\n", {"encoding": name}, SNOW)
+        for name in ("iso2022_jp", "utf-7", "utf-8-sig")
+    },
+}
 
 
-def test_columns_by_position(write):
-    path = write("4.5,7,ann\n0,7,bob\n3,12,ann\n")
-    assert as_dicts(Ratings.read(path, FileOptions(user=2, item=1, rating=0))) == EXPECTED
-
-
-def test_header_can_be_stated(write):
-    by_position = write("a,b,c\nann,7,4.5\nbob,7,0\nann,12,3\n")
-    assert as_dicts(Ratings.read(by_position, FileOptions(header=True, user=0, item=1, rating=2))) == EXPECTED
-    looks_like_one = write("user,item,5\nann,item,4\n")
-    assert as_dicts(Ratings.read(looks_like_one, FileOptions(header=False))) == {
-        "ann": {"item": 4.0},
-        "user": {"item": 5.0},
-    }
+@pytest.mark.parametrize(("text", "options", "expected"), AS_READ.values(), ids=AS_READ)
+def test_what_is_read(write, text, options, expected):
+    path = write(text.encode(options.get("encoding", "utf-8")))
+    assert as_dicts(Ratings.read(path, FileOptions(**options))) == expected
 
 
 def test_gzip_parquet_bom_blank_lines_and_no_last_line_end(write, tmp_path):
@@ -87,41 +111,10 @@ def test_gzip_parquet_bom_blank_lines_and_no_last_line_end(write, tmp_path):
     )
 
 
-def test_quoted_fields(write):
-    path = write('user,item,rating\n"Smith, Ann","the ""best""",5\n"two\nlines",x,4\n')
-    assert as_dicts(Ratings.read(path)) == {"Smith, Ann": {'the "best"': 5.0}, "two\nlines": {"x": 4.0}}
-
-
-def test_quotes_mean_nothing_between_two_character_separators(write):
-    path = write('1::"Great::5\n2::"Great::4\n')
-    assert as_dicts(Ratings.read(path)) == {1: {'"Great': 5.0}, 2: {'"Great': 4.0}}
-
-
-def test_a_separator_that_overlaps_itself_is_cut_from_the_left(write):
-    path = write("a:::b::5\n")
-    assert as_dicts(Ratings.read(path)) == {"a": {":b": 5.0}}
-
-
-def test_latin_1(write):
-    path = write("Zoë::Café::5\n".encode("latin-1"))
-    assert as_dicts(Ratings.read(path, FileOptions(encoding="latin-1"))) == {"Zoë": {"Café": 5.0}}
-
-
-@pytest.mark.parametrize("encoding", ["iso2022_jp", "utf-7", "utf-8-sig"])
-def test_encodings_that_write_all_in_ascii(write, encoding):
-    path = write("\u96ea,\u65e5\u672c,5\n".encode(encoding))
-    assert as_dicts(Ratings.read(path, FileOptions(encoding=encoding))) == {"\u96ea": {"\u65e5\u672c": 5.0}}
-
-
 def test_json_in_one_long_line(write):
     with pytest.raises(InputError, match=names("input.csv", "19,981")) as caught:
         Ratings.read(write("[" + '{"user": 1}, ' * 20_000 + "]"))
     assert len(str(caught.value)) < 1000
-
-
-def test_a_control_character_of_the_file_survives(write):
-    path = write("a\x1fb::c::5\n")
-    assert as_dicts(Ratings.read(path)) == {"a\x1fb": {"c": 5.0}}
 
 
 def test_ids_keep_their_type(write):
@@ -164,7 +157,7 @@ H = "user,item,rating\n"
         (H + "a,1,5\n\nb,1,\n", {}, names(4, "'rating'", 1, "'b'")),
         (H + "a,1,5\nb,1,NaN\n", {}, names(3)),
         (H + "a,1,5\nb,1,NA\n", {}, names(3)),
-        (H + "a,1,-1\n", {}, names("ratings.csv", 2, "'rating'", -1, 1, "'a'")),
+        (H + "a,1,-1\n", {}, names("input.csv", 2, "'rating'", -1, 1, "'a'")),
         (H + "a,1,-1\nb,1,-2\n", {}, names(2, 1)),
         (H + "a,1,inf\n", {}, names(2, "'rating'", "inf", 1, "'a'")),
         (H + "a,1,1e999\n", {}, names(2)),
@@ -172,14 +165,14 @@ H = "user,item,rating\n"
         (H + "a,1,5\nb, ,4\n", {}, names(3, "'item'")),
         (H + "a,1,5\nb,1,3\na,1,4\n", {}, names(2, 4, "'a'", 1, 5, 4, "duplicates", "last", "mean")),
         (H + '"x\ny",1,5\nb,1,-3\n', {}, names(4)),
-        (H + "a,1,5\nb,1\n", {}, names("ratings.csv", 3, 2, "'b,1'")),
+        (H + "a,1,5\nb,1\n", {}, names("input.csv", 3, 2, "'b,1'")),
         (H + "a,1,5\nb,1,4,9\n", {}, names(3, 4)),
         ("user,item,given\na,1,5\n", {}, names("'rating'", "'user'", "'item'", "'given'")),
         ("users,item,rating\na,1,5\n", {}, names("'user'", "'users'", "user=")),
         ("from,to,stars\na,1,5\n", {}, names("'user'")),
         (H + "a,1,5\n", {"user": "usr"}, names("'usr'", "'user'", "user=")),
         ("user,user,item,rating\na,a,1,5\n", {}, names(2, "'user'")),
-        ("a,1,5\n", {"user": 7}, names("ratings.csv", 3, 7, "separator", "user=")),
+        ("a,1,5\n", {"user": 7}, names("input.csv", 3, 7, "separator", "user=")),
         ("a,1,5\n", {"user": 1}, names("user", "item", "rating")),
         ("a,1,5\n", {"user": "a", "header": False}, names("'a'", "user=")),
         ("a,1\nb,2\n", {"feedback": "explicit"}, names("separator")),

@@ -14,7 +14,10 @@ import pytest
 from prefmover.execution import ray as on_ray
 from tests.messages import unnamed
 
-RAY = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed: extra ray")
+RAY = pytest.mark.skipif(
+    importlib.util.find_spec("ray") is None or not sys.platform.startswith("linux"),
+    reason="needs the extra ray, and reads /proc",
+)
 
 PROGRAM = """
 import os, signal, sys, time
@@ -55,7 +58,6 @@ def processes_of(session):
 
 @pytest.mark.slow
 @RAY
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_the_raylet_dies():
     command = [sys.executable, "-c", PROGRAM, "raylet"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240)
@@ -68,7 +70,6 @@ def test_the_raylet_dies():
 
 @pytest.mark.slow
 @RAY
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_the_driver_is_killed():
     """Ray's processes end with the driver, and the next cluster removes what is left of its folder."""
     driver = subprocess.Popen([sys.executable, "-c", PROGRAM, "wait"], stdout=subprocess.PIPE, text=True)

@@ -199,22 +199,18 @@ def test_bad_requests(data):
     with pytest.raises(InputError, match=names("'pmd'")):
         Recommender().fit(Dataset(data.ratings))
     model = Recommender().fit(data)
-    with pytest.raises(UnknownIdError, match=names("'u99'")):
-        model.neighbors("u99")
-    with pytest.raises(UnknownIdError, match=names("'u99'")):
-        model.explain("u00", "u99")
-    with pytest.raises(UnknownIdError, match=names("'u99'")):
-        model.explain_recommendation("u99", "i01")
-    with pytest.raises(UnknownIdError, match=names("'i99'")):
-        model.explain_recommendation("u00", "i99")
-    with pytest.raises(InputError, match=names("'score'")):
-        model.recommend("u00", by="score")
-    with pytest.raises(TypeError, match="user"):
-        model.recommend()
-    with pytest.raises(UnknownIdError, match=names("'i99'")):
-        model.recommend("u00", items=["i99"])
-    with pytest.raises(InputError, match=names("n", 0)):
-        model.recommend("u00", 0)
+    for call, error, named in (
+        (lambda: model.neighbors("u99"), UnknownIdError, "'u99'"),
+        (lambda: model.explain("u00", "u99"), UnknownIdError, "'u99'"),
+        (lambda: model.explain_recommendation("u99", "i01"), UnknownIdError, "'u99'"),
+        (lambda: model.explain_recommendation("u00", "i99"), UnknownIdError, "'i99'"),
+        (lambda: model.recommend("u00", items=["i99"]), UnknownIdError, "'i99'"),
+        (lambda: model.recommend("u00", by="score"), InputError, "'score'"),
+        (lambda: model.recommend("u00", 0), InputError, "n"),
+        (lambda: model.recommend(), TypeError, "user"),
+    ):
+        with pytest.raises(error, match=names(named)):
+            call()
 
 
 @BOTH

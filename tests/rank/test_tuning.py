@@ -141,18 +141,12 @@ def test_items_that_nobody_in_the_sample_has_rated_do_not_matter(similarity, cin
     assert some.likes.nnz < few.n_ratings
 
 
-def test_users_of_very_many_items_are_fewer(cinema, monkeypatch):
+@pytest.mark.parametrize("limit", ["ENTRIES", "SAMPLE"])
+def test_many_users_or_entries_are_sampled(cinema, monkeypatch, limit):
     n_rated = len(np.unique(cinema.ratings.matrix.indices))
-    monkeypatch.setattr(tuning, "ENTRIES", 25 * n_rated)
+    monkeypatch.setattr(tuning, limit, 25 * n_rated if limit == "ENTRIES" else 25)
     some = tuning.sample_users(cinema.ratings, 1)
     assert some.n_users == 25
-    assert all(some[user] == cinema.ratings[user] for user in some)
-
-
-def test_many_users_are_sampled(cinema, monkeypatch):
-    monkeypatch.setattr(tuning, "SAMPLE", 50)
-    some = tuning.sample_users(cinema.ratings, 1)
-    assert some.n_users == 50
     assert all(some[user] == cinema.ratings[user] for user in some)
     assert some.users.tolist() == tuning.sample_users(cinema.ratings, 1).users.tolist()
 
