@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from prefmover.cli import main, terminal
-from prefmover.dataset import Dataset
 from prefmover.datasets import cinema
 
 VIEWERS = ("petra-h", "bianca-b", "noor-r", "mateo-d", "clara-r")
@@ -55,7 +54,7 @@ def small_cinema(monkeypatch):
     whole = cinema.load()
     ratings = whole.ratings
     users = np.unique([*range(0, ratings.n_users, 8), *map(ratings.user_position, VIEWERS)])
-    part = Dataset(ratings.take(users=users), whole.geometry, whole.items, name=whole.name, terms=whole.terms)
+    part = whole.with_ratings(ratings.take(users=users))
     monkeypatch.setattr(cinema, "load", lambda: part)
     return part
 
