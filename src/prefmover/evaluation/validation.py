@@ -1,4 +1,4 @@
-"""The search for settings: each recommender with a grid gets the same number of trials on a validation part.
+"""The search for settings: a budget of trials on a validation part for each recommender with a grid.
 
 The validation part is a share of the *training* ratings, held out in the way in which the test part was
 (:func:`~prefmover.data.splits.validation_split`). The search does not see the test part. After it, the
