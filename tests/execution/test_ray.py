@@ -133,7 +133,7 @@ def test_an_evaluation_survives_the_loss_of_a_node(cluster, executor, tmp_path):
 
     there = run_experiment(SMALL, tmp_path / "there", executor=executor, tell=tell)
     assert progress.acted
-    assert lasting(there.folder) == lasting(here.folder)
+    assert lasting(there) == lasting(here)
     cluster.wait_for_nodes()
 
 
@@ -173,7 +173,7 @@ def test_an_evaluation_is_the_same(cluster, executor, tmp_path):
         progress(len(lines), 6)
 
     there = run_experiment(SMALL, tmp_path / "there", executor=executor, tell=tell)
-    assert lasting(there.folder) == lasting(here.folder)
+    assert lasting(there) == lasting(here)
     assert progress.acted
     assert executor.summary.retries >= 1
     assert executor.summary.tasks == len(lines) == len(there) == 6
