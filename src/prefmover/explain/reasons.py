@@ -26,7 +26,7 @@ together. The explanation of one item computes and gives them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -99,7 +99,7 @@ class Explainer:
     def _near_limits(self) -> Floats:
         """(n_items, 2) :func:`limits` of the items that were asked for, NaN for others: lists share them.
 
-        Threads may fill the same row at once; they write the same numbers.
+        Threads may fill the same row at once: they write the same numbers, and a row counts when it is whole.
         """
         return np.full((self.data.n_items, 2), np.nan)
 
@@ -126,8 +126,6 @@ class Explainer:
             Whether all like-minded users who rated an item are named, not only the strongest.
         """
         ranker, data = self.ranker, self.data
-        if state.ranking is None and len(state.rated):
-            state = replace(state, ranking=ranker.place(state))
         scores = ranker.scores(state) if scores is None else scores
         like_minded = self._like_minded(state)
         own_terms, user_terms = np.zeros((0, len(items))), np.zeros((0, len(items)))
@@ -171,7 +169,7 @@ class Explainer:
     def near_limits(self, geometry: ItemGeometry, items: Ints) -> Floats:
         """Return :func:`limits` of items, (items, 2)."""
         known = self._near_limits
-        new = items[np.isnan(known[items, 0])]
+        new = items[np.isnan(known[items]).any(axis=1)]
         if len(new):
             known[new] = np.hstack(limits(_distances(geometry, new, None)))
         return known[items]

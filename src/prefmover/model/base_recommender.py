@@ -279,7 +279,7 @@ class BaseRecommender(Estimator, ABC):
                 "user is a mapping; for ratings by item, pass model.guest(ratings)", argument="user"
             )
         if isinstance(user, Iterable) and not isinstance(user, str | bytes):
-            raise InputError("user is several; for a list of users, call recommend_many", argument="user")
+            raise InputError("user is a list; for several users, call recommend_many", argument="user")
         options: dict[str, Any] = {
             "items": items,
             "exclude": exclude,

@@ -123,7 +123,7 @@ def item_scores(
         return
     ranker = model.ranker_
     if sides:
-        scored = ((ranker.scores(state)) for state in states)
+        scored = (ranker.scores(state) for state in states)
         yield from ((one.total[0], one) for one in scored)
         return
     known = [state.position for state in states if state.position >= 0]

@@ -192,7 +192,10 @@ def recommend_together(
     why = [[""] * len(chosen) for _ in states]
     if reasons and len(chosen) and "ranking" in model.heads_:
         why = [
-            [member_reason(state.name, one) for one in model.explainer_.explain(state, chosen, ratings)]
+            [
+                member_reason(state.name, one)
+                for one in model.explainer_.explain(model._placed(state), chosen, ratings)
+            ]
             for state, ratings in zip(states, predicted, strict=True)
         ]
     counts = data.ratings_per_item
