@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from prefmover.data.ratings import Ratings
 from prefmover.data.scale import Scale
-from prefmover.explain.co_likes import CoLikes, likes_among
+from prefmover.explain.reasons import CoLikes, likes_among
 
 TABLES = st.lists(
     st.tuples(st.integers(0, 6), st.integers(0, 4), st.integers(1, 5)),
@@ -33,7 +33,7 @@ def test_together(rows):
     ratings = Ratings.from_arrays(*zip(*rows, strict=True), scale=Scale(1, 5, 1))
     likes, items = twin(ratings), ratings.items.tolist()
     total, squares = sum(map(len, likes.values())), sum(len(some) ** 2 for some in likes.values())
-    n_both, lift = CoLikes.from_ratings(ratings).together(np.arange(len(items)), np.arange(len(items)))
+    n_both, lift = CoLikes(ratings).together(np.arange(len(items)), np.arange(len(items)))
     for i, a in enumerate(items):
         for j, b in enumerate(items):
             n_a, n_b = (sum(one in some for some in likes.values()) for one in (a, b))
@@ -47,9 +47,7 @@ def test_busy_users_do_not_make_items_related():
     """One user rates everything; the other items are rated alone. By chance, that is what happens."""
     users = ["all"] * 9 + [f"u{k}" for k in range(9)]
     items = [f"i{k}" for k in range(9)] * 2
-    n_both, lift = CoLikes.from_ratings(Ratings.from_arrays(users, items)).together(
-        np.array([0]), np.array([1])
-    )
+    n_both, lift = CoLikes(Ratings.from_arrays(users, items)).together(np.array([0]), np.array([1]))
     plain = (1 / 10) / (2 / 10) ** 2  # P(both) / P(one) P(other)
     assert n_both.item() == 1
     assert lift.item() < 1 < plain

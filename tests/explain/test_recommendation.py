@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from prefmover.explain import RecommendationExplanation, text
+from prefmover.explain import RecommendationExplanation
 from prefmover.explain.recommendation import NeighborRating, Others, OwnRating
 from tests.messages import unnamed
 
@@ -153,7 +153,7 @@ def test_implicit_feedback_has_no_stars():
 
 def test_lines():
     why = explanation()
-    lines = text.recommendation_lines(why, 2)
+    lines = why.lines(2)
     assert len(lines) == 1 + (2 + 1) + (2 + 1) + 1
     assert not unnamed(lines[0], "Alien", "ann", "1.750", "4.25")
     assert not unnamed(lines[3], "+0.750", 8)

@@ -158,8 +158,6 @@ def _errors(data: Dataset, folder: Path, threads: int | None) -> list[tuple[str,
 
 
 def _lines(page: Demo, n_users: int, search: str, fit: str) -> Iterator[str]:
-    from prefmover.explain.text import proof_text, user_lines
-
     yield from (page.about, "", f"{page.user} rated {len(page.ratings)} films, best first:")
     yield from (f"  {rating:>3g}  {title}" for title, rating in page.ratings[:8])
     if len(page.ratings) > 8:
@@ -178,9 +176,9 @@ def _lines(page: Demo, n_users: int, search: str, fit: str) -> Iterator[str]:
     yield search
     yield ""
     yield f"Why is {page.explanation.other} near?"
-    yield from user_lines(page.explanation, 8)
-    if page.explanation.certificate:
-        yield proof_text(page.explanation.certificate)
+    yield from page.explanation.lines(8)
+    if page.explanation.proof:
+        yield page.explanation.proof
     yield ""
     yield "Mean absolute error of predicted ratings, by ratio of training to test ratings:"
     yield f"  {'':<12}" + "".join(f"{head:>9}" for head in page.shares)
@@ -210,18 +208,16 @@ def _write(page: Demo, folder: Path) -> Path:
 
 def demo_page(demo: Demo) -> str:
     """Return the demo as one HTML page, with its pictures inside."""
-    from prefmover.explain.text import proof_text, user_lines
     from prefmover.report.render import render
 
-    proof = demo.explanation.certificate
     return render(
         "demo.html.j2",
         title=f"Viewers with the taste of {demo.user}",
         demo=demo,
         ratings=[(title, f"{rating:g}") for title, rating in demo.ratings],
         neighbors=[(one.user, f"{one.distance:.4f}", str(one.n_common)) for one in demo.neighbors],
-        lines=user_lines(demo.explanation, 8),
-        proof=proof_text(proof) if proof else "",
+        lines=demo.explanation.lines(8),
+        proof=demo.explanation.proof,
         lists=[(name, f"{ndcg:.3f}") for name, ndcg in demo.lists],
         errors=[(name, *(f"{error:.4f}" for error in errors)) for name, errors in demo.errors],
     )

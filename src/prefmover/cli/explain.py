@@ -53,7 +53,6 @@ def explain(
     from prefmover.explain.plot import plan_image
     from prefmover.explain.rating import RatingExplanation
     from prefmover.explain.recommendation import RecommendationExplanation
-    from prefmover.explain.text import rating_lines, recommendation_lines, user_lines
 
     if bool(other) == bool(item):
         raise InputError("give --other ID to explain a distance, or --item ITEM to explain a recommendation")
@@ -68,17 +67,12 @@ def explain(
     if item:
         ids = user_id(data, user), item_id(data, item)  # unknown ones are refused before a model is fitted
         model = fitted(data, model, options, threads)
-        if by == "ranking":
-            explanation = model.explain_recommendation(*ids)
-            lines = recommendation_lines(explanation, n)
-        else:
-            explanation = model.explain_rating(*ids)
-            lines = rating_lines(explanation, n)
+        explain_one = model.explain_recommendation if by == "ranking" else model.explain_rating
+        explanation = explain_one(*ids)
     else:
         row, convention = measure_of(model, options.measure, options.convention)
         pair = data.user_position(user), data.user_position(str(other))
         explanation = explain_users(data, *pair, row, convention)
-        lines = user_lines(explanation, n)
         if drawing:
             write_text(plan_image(explanation, drawing.suffix[1:].casefold()), drawing)
             note(str(drawing))
@@ -87,7 +81,7 @@ def explain(
 
         write_text(explanation_page(explanation), page)
         note(str(page))
-    return Output(explanation.to_dict(), lines)
+    return Output(explanation.to_dict(), explanation.lines(n))
 
 
 def _refuse_model_options(ctx: Context, options: ModelOptions) -> None:

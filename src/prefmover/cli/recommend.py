@@ -171,7 +171,7 @@ def _written_group(best: GroupRecommendations, file: Path) -> Output:
 
 
 def _shown_group(best: GroupRecommendations) -> Output:
-    from prefmover.explain.text import recommended_lines
+    from prefmover.explain.recommendation import recommended_lines
 
     names = ", ".join(map(str, best.group))
     heading = f"recommendations for {names} together ({best.combine} of their scores):"
@@ -182,7 +182,7 @@ def _shown_group(best: GroupRecommendations) -> Output:
 
 
 def _shown(data: Dataset, table: RecommendationTable, guest: dict[Any, float] | None) -> Output:
-    from prefmover.explain.text import recommended_lines
+    from prefmover.explain.recommendation import recommended_lines
 
     answers, lines, heading = list[dict[str, Any]](), list[str](), ""
     noun = "interaction" if data.ratings.implicit else "rating"

@@ -1,10 +1,9 @@
 """Explanations: why two users are close, why an item is recommended, and how a predicted rating comes about.
 
-An explanation is plain data. :mod:`~prefmover.explain.plan` compares two users,
+An explanation is plain data, with its own words. :mod:`~prefmover.explain.plan` compares two users,
 :mod:`~prefmover.explain.recommendation` has the reasons for a recommendation, which
 :mod:`~prefmover.explain.reasons` chooses, :mod:`~prefmover.explain.rating` takes a predicted rating apart,
-:mod:`~prefmover.explain.text` puts all of them into words, and :mod:`~prefmover.explain.plot` draws the plan
-between two users.
+and :mod:`~prefmover.explain.plot` draws the plan between two users.
 """
 
 from prefmover.explain.plan import UserExplanation, explain_rows, explain_users

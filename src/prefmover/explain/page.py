@@ -10,7 +10,6 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from prefmover.errors import MissingExtraError
 from prefmover.explain import RatingExplanation, RecommendationExplanation, UserExplanation
 from prefmover.explain.plot import plan_image
-from prefmover.explain.text import proof_text, rating_title, recommendation_title, user_lines, user_title
 
 __all__ = ["environment", "explanation_page", "inline_svg"]
 
@@ -18,20 +17,14 @@ __all__ = ["environment", "explanation_page", "inline_svg"]
 def explanation_page(explanation: UserExplanation | RecommendationExplanation | RatingExplanation) -> str:
     """Return an explanation as one HTML page, with the picture of a plan where matplotlib is installed."""
     picture, lines, proof = "", [], ""
-    if isinstance(explanation, RecommendationExplanation):
-        title = recommendation_title(explanation)
-    elif isinstance(explanation, RatingExplanation):
-        title = rating_title(explanation)
-    else:
-        title = user_title(explanation)
+    if isinstance(explanation, UserExplanation):
+        proof = explanation.proof
         if explanation.has_plan:
             with suppress(MissingExtraError):
                 picture = inline_svg(plan_image(explanation))
         else:
-            lines = user_lines(explanation)
-        if explanation.certificate:
-            proof = proof_text(explanation.certificate)
-    table = explanation._repr_html_()
+            lines = explanation.lines()
+    title, table = explanation.title, explanation._repr_html_()
     template = environment("prefmover.explain").get_template("explanation.html.j2")
     return template.render(title=title, table=table, picture=picture, lines=lines, proof=proof)
 

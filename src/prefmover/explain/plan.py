@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from html import escape
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
+from prefmover._format import counted
 from prefmover._typing import Floats, Ints
 from prefmover.data.ratings import one_user
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
-from prefmover.explain import text
+from prefmover.explain.text import html_table
 from prefmover.measures.breakdown import Flow, PairBreakdown, breakdown, with_ids
-from prefmover.measures.table import Measure, find_measure
+from prefmover.measures.table import MEASURES, Measure, find_measure
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -125,11 +127,104 @@ class UserExplanation(PairBreakdown):
         """Return the title of an item, or its id."""
         return str(self.labels.get(item, item))
 
+    @property
+    def title(self) -> str:
+        """The users, the value, and how much they have in common."""
+        digits = ".4f" if abs(self.value) >= 0.1 else ".4g"
+        value = "undefined" if isnan(self.value) else f"{self.value:{digits}}"
+        label = MEASURES[self.measure].label if self.measure in MEASURES else self.measure
+        head = f"{self.user} and {self.other}: {label} {self.value_name} {value}"
+        if self.reason:
+            return f"{head} ({self.reason})"
+        share = self.common_share
+        if share is None or self.agreement:
+            return f"{head}, {counted(self.n_common, 'item')} in common"
+        return f"{head}, {share:.0%} of the preference in common"
+
+    @property
+    def proof(self) -> str:
+        """The proof that the plan is optimal, as a sentence; "" if there is none."""
+        if self.certificate is None:
+            return ""
+        cost, bound = self.certificate.primal, self.certificate.dual
+        return (
+            f"No plan is cheaper: this one costs {cost:.9f}, and the dual potentials prove that none costs "
+            f"less than {bound:.9f}."
+        )
+
+    def lines(self, n: int = 12) -> list[str]:
+        """Return the title, the factors of the formula, and ``n`` flows, one line each.
+
+        What the users share most comes first. Of a long plan, a quarter of the lines are for its most
+        expensive flows, which make up the distance.
+        """
+        lines, flows = [self.title], self.flows
+        if not self.has_plan:
+            width = max((len(factor.name) for factor in self.factors), default=0)
+            lines += [f"  {f.name:<{width}}  {f.value:>10.6g}  {f.meaning}" for f in self.factors]
+            return [*lines, *(f"  {self._flow_line(flow)}" for flow in flows[:n])]
+        lines += self._agreement_lines()
+        n_apart = 0 if len(flows) <= n else max(1, n // 4)
+        lines += [f"  {self._flow_line(flow)}" for flow in flows[: n - n_apart]]
+        if n_apart:
+            apart = sorted(flows[n - n_apart :], key=lambda flow: -flow.value)[:n_apart]
+            lines += ["  farthest apart:", *(f"  {self._flow_line(flow)}" for flow in apart)]
+            lines.append(f"  and {counted(len(flows) - n, 'more flow')}")
+        return lines
+
+    def _flow_line(self, flow: Flow) -> str:
+        """Return a flow as a line: its size, the two items with their ratings, its share of the value."""
+        if flow.source == flow.target:
+            items = f"both rated {self.label(flow.source)}, {_two_ratings(flow)}"
+        else:
+            items = " ↔ ".join(self._rated_items(flow))
+        if flow.mass is None:
+            return f"{flow.value:+10.6g}  {items}: {flow.share:.1%} of the sum"
+        return f"{flow.mass:6.1%}  {items}" + (f": {flow.share:.1%} of the distance" if flow.value else "")
+
+    def _rated_items(self, flow: Flow) -> tuple[str, str]:
+        source, target = self.label(flow.source), self.label(flow.target)
+        return f"{source}, {flow.source_rating:g}", f"{target}, {flow.target_rating:g}"
+
+    def _agreement_lines(self) -> list[str]:
+        """Return the two parts of a measure of taste and agreement, with the three items that decide most.
+
+        Two users agree on an item if both rated it above their means, or both below.
+        """
+        if "P" not in {factor.name for factor in self.factors}:
+            return []
+        taste, share = self.factor("D"), self.common_share or 0.0
+        lines = [f"  taste: PMD {taste:.4f}, {share:.0%} of the preference in common"]
+        flows = self.agreement
+        if not flows:
+            return [*lines, "  agreement: unknown, since no item is rated by both"]
+        agreed = [flow for flow in flows if flow.value > 0]
+        opposed = [flow for flow in reversed(flows) if flow.value < 0]
+        head = f"  agreement: they agree on {len(agreed)} of {counted(len(flows), 'item')} that both rated"
+        lines.append(f"{head} (correlation {self.factor('P'):+.2f}, shrunk)")
+        for name, some in (("most", agreed[:3]), ("least", opposed[:3])):
+            if some:
+                items = (f"{self.label(f.source)}, {_two_ratings(f)}" for f in some)
+                lines.append(f"    {name}: {'; '.join(items)}")
+        return lines
+
     def __str__(self) -> str:
-        return "\n".join(text.user_lines(self))
+        return "\n".join(self.lines())
 
     def _repr_html_(self) -> str:
-        return text.user_html(self)
+        sizes = ("mass", "share of the distance") if self.has_plan else ("term", "share of the sum")
+        head = (f"{self.user}'s item", f"{self.other}'s item", "similarity", *sizes)
+        rows = []
+        for flow in self.flows[:15]:
+            similarity = "" if flow.similarity is None else f"{flow.similarity:.2f}"
+            size = f"{flow.value:.4g}" if flow.mass is None else f"{flow.mass:.1%}"
+            rows.append((*self._rated_items(flow), similarity, size, f"{flow.share:.1%}"))
+        parts = "".join(f"<p>{escape(line.strip())}</p>" for line in self._agreement_lines())
+        return parts + html_table(self.title, head, rows)
+
+
+def _two_ratings(flow: Flow) -> str:
+    return f"{flow.source_rating:g} and {flow.target_rating:g}"
 
 
 def explain_users(

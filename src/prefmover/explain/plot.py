@@ -14,7 +14,6 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from prefmover.errors import MissingExtraError
-from prefmover.explain.text import user_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,7 +84,7 @@ def draw_plan(explanation: UserExplanation, ax: Axes | None = None, n: int = 25)
             ax.text(beside, bar.middle, text[item], ha=side, va="center", fontsize=9, color=INK)
     lowest = min(bar.bottom for bar in [*left.values(), *right.values()])
     ax.set(xlim=(-0.05, 1.05), ylim=(lowest - 0.02, 0.1))
-    ax.set_title(user_title(explanation), fontsize=10, color=INK)
+    ax.set_title(explanation.title, fontsize=10, color=INK)
     ax.axis("off")
     return ax
 

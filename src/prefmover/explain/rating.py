@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from math import fsum, isnan
 from typing import TYPE_CHECKING, Any
 
-from prefmover.explain import text
+from prefmover._format import counted
+from prefmover.explain.text import html_table, lines_of_parts
 from prefmover.predict.predictions import Baseline, Contribution, Prediction
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class RatingExplanation:
             "clipped": p.clipped,
             "n_neighbors": p.n_neighbors,
             "baseline": [part._asdict() for part in self.baseline],
-            "contributions": self._rows(n),
+            "contributions": self._contributions(n),
             "others": {"count": len(others), "value": sum(one.value for one in others)},
         }
 
@@ -67,36 +68,61 @@ class RatingExplanation:
         """Return the contributions as a `pyarrow.Table`, one row for each neighbor, without the evidence."""
         import pyarrow as pa
 
-        return pa.Table.from_pylist(
-            [{k: v for k, v in row.items() if k != "evidence"} for row in self._rows()]
-        )
-
-    def _rows(self, n: int | None = None) -> list[dict[str, Any]]:
-        return [contribution_dict(one, self.value_name, self.labels) for one in self.contributions[:n]]
+        rows = self._contributions()
+        return pa.Table.from_pylist([{k: v for k, v in row.items() if k != "evidence"} for row in rows])
 
     def label(self, item: Any) -> str:
         """Return the title of an item, or its id."""
         return str(self.labels.get(item, item))
 
+    @property
+    def title(self) -> str:
+        """The item, the user and the predicted rating."""
+        p = self.prediction
+        clipped = f", clipped from {self.total:.2f}" if p.clipped else ""
+        return f"{self.label(p.item)} for {p.user}: predicted rating {p.rating:.2f}{clipped}"
+
+    def lines(self, n: int = 5) -> list[str]:
+        """Return the title, the baseline, the ``n`` largest contributions and the sum, one line each."""
+        return [self.title, *lines_of_parts(self._rows(n))]
+
     def __str__(self) -> str:
-        return "\n".join(text.rating_lines(self))
+        return "\n".join(self.lines())
 
     def _repr_html_(self) -> str:
-        return text.rating_html(self)
+        return html_table(self.title, ("part", "adds", "weight", "because"), self._rows(10))
 
+    def _contributions(self, n: int | None = None) -> list[dict[str, Any]]:
+        """Return contributions as plain Python for JSON; a value that was not computed is None."""
+        rows = []
+        for one in self.contributions[:n]:
+            row = one._asdict()
+            value, evidence = row.pop("measure_value"), row.pop("evidence")
+            row[self.value_name] = None if value is None or isnan(value) else value
+            row["evidence"] = [
+                {"item": e.item, "label": self.label(e.item), "rating": e.rating, "value": e.value}
+                for e in evidence
+            ]
+            rows.append(row)
+        return rows
 
-def contribution_dict(one: Contribution, value_name: str, labels: Mapping[Any, str]) -> dict[str, Any]:
-    """Return a contribution as plain Python for JSON; a value that was not computed is None."""
-    value = one.measure_value
-    return {
-        "user": one.user,
-        "weight": one.weight,
-        "rating": one.rating,
-        "residual": one.residual,
-        "value": one.value,
-        value_name: None if value is None or isnan(value) else value,
-        "evidence": [
-            {"item": e.item, "label": str(labels.get(e.item, e.item)), "rating": e.rating, "value": e.value}
-            for e in one.evidence
-        ],
-    }
+    def _rows(self, n: int) -> list[tuple[str, str, str, str]]:
+        """Return name, value, weight and meaning of each part."""
+        rows = [(part.name, f"{part.value:+.3f}", "", part.meaning) for part in self.baseline]
+        rows += [
+            (f"user {one.user}", f"{one.value:+.3f}", f"{one.weight:.3f}", self._because(one))
+            for one in self.contributions[:n]
+        ]
+        if rest := self.contributions[n:]:
+            value = sum(one.value for one in rest)
+            rows.append(
+                (counted(len(rest), "other user"), f"{value:+.3f}", "", "all other neighbors together")
+            )
+        return [*rows, ("sum", f"{self.total:.3f}", "", "")]
+
+    def _because(self, one: Contribution) -> str:
+        """Return the ratings behind a contribution: that of the item itself, or of similar items."""
+        if one.rating is not None:
+            return f"gave it {one.rating:g}"
+        ratings = [f"{e.rating:g} to {self.label(e.item)}" for e in one.evidence[:2]]
+        return f"gave {' and '.join(ratings)}" if ratings else ""

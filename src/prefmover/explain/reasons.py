@@ -1,8 +1,11 @@
 r"""Which terms of a score are reasons that a person can check.
 
-An **own rating** is named if it adds to the score (at least :data:`LEAST`), is a like
-(:mod:`prefmover.explain.co_likes`), and its item is related to the recommended one, which means one of two
-things:
+A rating is a **like** if it is at least the user's mean. A mean below the middle of the scale counts as the
+middle, and one in the upper quarter as its start: on a scale from 1 to 5, a 4 is always a like
+and a 2 never is. All implicit feedback is a like.
+
+An **own rating** is named if it adds to the score (at least :data:`LEAST`), is a like, and its item is
+related to the recommended one, which means one of two things:
 
 - *near*: fewer than :data:`NEAR` items are nearer to the recommended one in the item geometry, and fewer than
   a twentieth of all items (or 5);
@@ -21,6 +24,15 @@ Otherwise it is an estimate, and is called one: the share of the landmarks, a ra
 whose distance is larger. A distance that is given is always exact. Where distances are estimated, a list does
 not give them, because exact distances of users with hundreds of ratings take longer than everything else
 together. The explanation of one item computes and gives them.
+
+**Chance.** With n_a likes of item a, n_ab users who like both a and b, and l_u likes of user u,
+
+.. math:: \mathrm{lift}(a, b) = \frac{n_{ab}}{n_a n_b \sum_u l_u^2 / (\sum_u l_u)^2}.
+
+The denominator is the number to expect if every like were drawn by chance, from users in proportion to l_u.
+So with a lift of 2, twice as many people like both as by chance. If all users have as many likes, this is the
+usual P(a, b) / (P(a) P(b)). Otherwise it is smaller: without the correction, any two items seem to be liked
+together, because the same busy people rate everything.
 """
 
 from __future__ import annotations
@@ -28,21 +40,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 
+from prefmover._pickled import PickledFields
 from prefmover._typing import Bools, Floats, Ints
-from prefmover.data.csr import entries_of_rows
+from prefmover.data.csr import entries_of_rows, indptr_from_counts
 from prefmover.data.ratings import Ratings
+from prefmover.data.scale import Scale
 from prefmover.dataset import Dataset, geometry_if
-from prefmover.explain.co_likes import CoLikes, likes_among
 from prefmover.explain.recommendation import NeighborRating, Others, OwnRating, RecommendationExplanation
 from prefmover.items.geometry import ItemGeometry
 from prefmover.predict.predictor import UserState
 from prefmover.rank.ranker import NearerThan, Ranker, SideScores
 
-__all__ = ["Explainer"]
+__all__ = ["CoLikes", "Explainer", "likes_among"]
 
 LEAST = 0.0005
 """What an own rating adds at least if it is named; explanations print three digits."""
@@ -71,29 +84,98 @@ FOR, AGAINST = 2, 1
 FEW = 2
 """Items in common are named if there are at most this many."""
 
+ROUNDING = 1e-9
 
-class Explainer:
+
+def likes_among(values: Floats, means: Floats | float, scale: Scale) -> Bools:
+    """Return which ratings are likes, given the mean rating of each one's user.
+
+    >>> likes_among(np.array([2.0, 3.0, 4.0]), np.array([1.0, 3.5, 4.8]), Scale(1, 5, 1)).tolist()
+    [False, False, True]
+    """
+    if scale.implicit:
+        return np.ones(len(values), bool)
+    upper = (scale.middle + scale.highest) / 2
+    return np.asarray(values >= np.clip(means, scale.middle, upper) - ROUNDING)
+
+
+class CoLikes:
+    """The likes of a data set, and which items the same people like.
+
+    Attributes
+    ----------
+    means
+        (n_users,) the mean rating of each user.
+    liked
+        (n_users, n_items) 1 where there is a like, by columns.
+    n_likes
+        (n_items,) how many users like each item.
+    by_chance
+        Σ l² / (Σ l)²: with n_a and n_b likes, n_a n_b times this many users like both by chance.
+
+    Examples
+    --------
+    Three of four people like a, and three like b; two of them like both:
+
+    >>> users, items = ["ann", "ann", "bob", "bob", "cid", "dan"], ["a", "b", "a", "b", "a", "b"]
+    >>> likes = CoLikes(Ratings.from_arrays(users, items))
+    >>> n_both, lift = likes.together(np.array([0]), np.array([1]))
+    >>> n_both.tolist(), lift.round(4).tolist()  # 2 / (3 * 3 * 10 / 36)
+    ([[2]], [[0.8]])
+    """
+
+    def __init__(self, ratings: Ratings) -> None:
+        from scipy.sparse import csr_array
+
+        m, counts = ratings.matrix, np.diff(ratings.matrix.indptr)
+        self.means: Floats = np.bincount(ratings.rows(), m.data, ratings.n_users) / np.maximum(counts, 1)
+        liked = likes_among(m.data, np.repeat(self.means, counts), ratings.scale)
+        rows, columns = ratings.rows()[liked], m.indices[liked]
+        likes = np.bincount(rows, minlength=ratings.n_users).astype(np.float64)
+        self.liked = csr_array((np.ones(len(rows), np.int64), (rows, columns)), shape=m.shape).tocsc()
+        self.n_likes: Ints = np.asarray(np.diff(self.liked.indptr), np.int64)
+        self.by_chance = float((likes**2).sum() / max(likes.sum(), 1.0) ** 2)
+
+    def together(self, items: Ints, others: Ints) -> tuple[Ints, Floats]:
+        """Return how many users like both of two items, and the lift: (items, others) each."""
+        from scipy.sparse import csr_array
+
+        # A few items: the likes of the others are counted in dense columns.
+        n_users, starts = self.liked.shape[0], self.liked.indptr
+        likes_it = np.zeros((n_users, len(items)), np.int32)
+        rows, entries = entries_of_rows(starts, items)
+        likes_it[self.liked.indices[entries], rows] = 1
+        _, entries = entries_of_rows(starts, others)
+        ends = indptr_from_counts(self.n_likes[others])
+        by_other = csr_array(
+            (np.ones(len(entries), np.int32), self.liked.indices[entries], ends), shape=(len(others), n_users)
+        )
+        n_both = np.ascontiguousarray((by_other @ likes_it).T, np.int64)
+        expected = np.outer(self.n_likes[items], self.n_likes[others].astype(np.float64)) * self.by_chance
+        return n_both, n_both / np.where(expected > 0, expected, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Explainer(PickledFields):
     """Reasons for the scores of a ranker.
 
     Attributes
     ----------
     ranker
         The ranking that gives the scores.
-    co_likes
-        Who liked what.
     """
 
-    def __init__(self, ranker: Ranker) -> None:
-        self.ranker = ranker
-        self.data = ranker.similarity.data
+    ranker: Ranker
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Explainer, (self.ranker,)
+    @cached_property
+    def data(self) -> Dataset:
+        """The data set of the ranking."""
+        return self.ranker.similarity.data
 
     @cached_property
     def co_likes(self) -> CoLikes:
         """Who liked what."""
-        return CoLikes.from_ratings(self.data.ratings)
+        return CoLikes(self.data.ratings)
 
     @cached_property
     def _near_limits(self) -> Floats:
@@ -125,22 +207,23 @@ class Explainer:
         everybody
             Whether all like-minded users who rated an item are named, not only the strongest.
         """
+        if not len(items):
+            return []
         ranker, data = self.ranker, self.data
         scores = ranker.scores(state) if scores is None else scores
         like_minded = self._like_minded(state)
         own_terms, user_terms = np.zeros((0, len(items))), np.zeros((0, len(items)))
         if len(state.rated):
             _, own_terms, _, user_terms = ranker.terms(state, items, like_minded)
-        own = _OwnRatings.find(self, state, items, own_terms)
-        people = _People.find(self, state, items, like_minded, user_terms, everybody)
+        own = self._own_ratings(state, items, own_terms)
+        people, estimated = self._people(state, items, like_minded, user_terms, everybody)
         counts, n_likes = data.ratings_per_item, self.co_likes.n_likes
         n_others = data.n_users - (state.position >= 0)
         explanations = []
         for k, item in enumerate(items.tolist()):
             item_side, user_side = float(scores.items[0, item]), float(scores.users[0, item])
-            named, neighbors = own.named(k), people.named(k, item)
-            other_own = item_side - sum(one.value for one in named)
-            other_users = user_side - sum(one.value for one in neighbors)
+            other_own = item_side - sum(one.value for one in own[k])
+            other_users = user_side - sum(one.value for one in people[k].named)
             explanations.append(
                 RecommendationExplanation(
                     user=state.name,
@@ -152,21 +235,57 @@ class Explainer:
                     n_ratings=int(counts[item]),
                     n_likes=int(n_likes[item]),
                     rated=next(iter(state.given[state.rated == item].tolist()), None),
-                    own=named,
-                    other_own=Others(len(state.rated) - len(named), other_own),
+                    own=own[k],
+                    other_own=Others(len(state.rated) - len(own[k]), other_own),
                     n_like_minded=len(like_minded),
-                    n_for=people.answers[k].n_for,
-                    n_against=people.answers[k].n_against,
-                    neighbors=neighbors,
-                    other_users=Others(n_others - len(neighbors), other_users),
-                    estimated=people.near.estimated,
+                    n_for=people[k].n_for,
+                    n_against=people[k].n_against,
+                    neighbors=people[k].named,
+                    other_users=Others(n_others - len(people[k].named), other_users),
+                    estimated=estimated,
                     implicit=data.ratings.scale.implicit,
                     value_name=ranker.similarity.measure.value_name,
                 )
             )
         return explanations
 
-    def near_limits(self, geometry: ItemGeometry, items: Ints) -> Floats:
+    def _own_ratings(self, state: UserState, items: Ints, parts: Floats) -> list[tuple[OwnRating, ...]]:
+        """Return the user's ratings that are reasons for each item, those that add most first.
+
+        ``parts`` are (rated, items): what each rating adds.
+        """
+        data = self.data
+        at = np.flatnonzero(_likes(data, state) & (parts >= LEAST).any(axis=1))
+        geometry, distances = geometry_if(data, False), None
+        aside = np.ones((len(items), len(at)), bool)
+        near = ~aside
+        if geometry is not None and len(at):
+            ends = self._limits_of(geometry, items)
+            distances = _distances(geometry, items, state.rated[at])
+            near, aside = distances <= ends[:, :1], distances <= ends[:, 1:]
+            may_be = ((parts[at].T >= LEAST) & (near | aside)).any(axis=0)
+            at, distances = at[may_be], distances[:, may_be]
+            near, aside = near[:, may_be], aside[:, may_be]
+        n_both, lift = self.co_likes.together(items, state.rated[at])
+        related = near | (liked_together(n_both, lift) & aside)
+        named = []
+        for k, added in enumerate(parts[at].T):
+            best = np.flatnonzero(related[k] & (added >= LEAST))
+            best = best[np.argsort(-added[best], kind="stable")]
+            rated = state.rated[at[best]]
+            columns = (
+                data.ratings.items[rated].tolist(),
+                map(data.catalog.label, rated.tolist()),
+                state.given[at[best]].tolist(),
+                added[best].tolist(),
+                [None] * len(best) if distances is None else distances[k, best].tolist(),
+                n_both[k, best].tolist(),
+                lift[k, best].tolist(),
+            )
+            named.append(tuple(OwnRating(*row) for row in zip(*columns, strict=True)))
+        return named
+
+    def _limits_of(self, geometry: ItemGeometry, items: Ints) -> Floats:
         """Return :func:`limits` of items, (items, 2)."""
         known = self._near_limits
         new = items[np.isnan(known[items]).any(axis=1)]
@@ -180,6 +299,78 @@ class Explainer:
         if not len(state.rated) or not n_others:
             return np.empty(0, np.int64)
         return self.ranker.like_minded(state, min(LIKE_MINDED, -(-n_others // 4)))
+
+    def _people(
+        self, state: UserState, items: Ints, like_minded: Ints, parts: Floats, everybody: bool
+    ) -> tuple[list[_People], bool]:
+        """Return who of the like-minded rated each item, and whether ``nearer_than`` is an estimate.
+
+        ``parts`` are (like_minded, items): what each of them adds.
+        """
+        data, ranker, similarity = self.data, self.ranker, self.ranker.similarity
+        rows, columns, given = _given(data.ratings, like_minded, items)
+        likes = likes_among(given, self.co_likes.means[like_minded[rows]], data.ratings.scale)
+        added = parts[rows, columns]
+        ends = np.cumsum(np.bincount(columns, minlength=len(items)))
+        raters = np.split(np.lexsort((-np.abs(added), columns)), ends[:-1])  # the largest parts first
+        named = raters if everybody else [_strongest(some, likes, added) for some in raters]
+        known = np.unique(rows[np.concatenate([np.empty(0, np.int64), *named])])
+        users = like_minded[known]  # all who are named for an item
+        values, near = None, NearerThan(np.empty(0), estimated=False)
+        if len(users):
+            if everybody or similarity.calibration is None:
+                values = similarity.exact_values(state.who, users)[0]
+            near = ranker.nearer_than(state, users, values)
+        rated = np.zeros(data.n_items, bool)
+        rated[state.rated] = True
+        theirs = [data.ratings.row(user)[0] for user in users.tolist()]
+        common = [some[rated[some]] for some in theirs]
+
+        def neighbor(entry: int, item: int) -> NeighborRating:
+            at = int(np.searchsorted(known, rows[entry]))
+            user, shared = int(users[at]), common[at].tolist()
+            return NeighborRating(
+                data.ratings.users[[user]].tolist()[0],
+                float(given[entry]),
+                bool(likes[entry]),
+                float(added[entry]),
+                None if values is None else float(values[at]),
+                float(near.shares[at]),
+                len(shared),
+                tuple(map(data.catalog.label, shared)) if len(shared) <= FEW else (),
+                None if shared else self._alike(state, user, item),
+            )
+
+        people = []
+        for item, some, chosen in zip(items.tolist(), raters, named, strict=True):
+            n_for = int(np.count_nonzero(likes[some]))
+            neighbors = tuple(neighbor(entry, item) for entry in chosen.tolist())
+            people.append(_People(neighbors, n_for, len(some) - n_for))
+        return people, near.estimated
+
+    def _alike(self, state: UserState, other: int, item: int) -> tuple[str, str] | None:
+        """Return the titles of the nearest pair of items that the user and another like, without one item."""
+        data = self.data
+        mine = state.rated[_likes(data, state)]
+        items, values = data.ratings.row(other)
+        liked = likes_among(values, self.co_likes.means[other], data.ratings.scale)
+        theirs = items[liked & (items != item)]
+        geometry = geometry_if(data, False)
+        if geometry is None or not len(mine) or not len(theirs):
+            return None
+        similarity = geometry.similarity(mine, theirs)
+        a, b = np.unravel_index(similarity.argmax(), similarity.shape)
+        if similarity[a, b] <= 0:
+            return None
+        return data.catalog.label(int(mine[a])), data.catalog.label(int(theirs[b]))
+
+
+class _People(NamedTuple):
+    """Like-minded users who rated an item: those who are named, the largest parts first, and the counts."""
+
+    named: tuple[NeighborRating, ...]
+    n_for: int
+    n_against: int
 
 
 def limits(distances: Floats) -> tuple[Floats, Floats]:
@@ -210,151 +401,6 @@ def liked_together(n_both: Ints, lift: Floats) -> Bools:
     return np.asarray((n_both >= BOTH) & (lift >= LIFT))
 
 
-@dataclass(frozen=True, eq=False)
-class _OwnRatings:
-    """Those of the user's ratings that may be reasons: likes that add to the score of one of the items."""
-
-    data: Dataset
-    state: UserState
-    at: Ints  # positions among the user's ratings
-    parts: Floats  # (at, items) what they add
-    distances: Floats | None  # (items, at), as are the next three; None without a geometry
-    n_both: Ints
-    lift: Floats
-    related: Bools
-
-    @classmethod
-    def find(cls, explainer: Explainer, state: UserState, items: Ints, parts: Floats) -> Self:
-        data = explainer.data
-        at = np.flatnonzero(_likes(data, state) & (parts >= LEAST).any(axis=1))
-        geometry, distances = geometry_if(data, False), None
-        aside = np.ones((len(items), len(at)), bool)
-        near = ~aside
-        if geometry is not None and len(at):
-            ends = explainer.near_limits(geometry, items)
-            distances = _distances(geometry, items, state.rated[at])
-            near, aside = distances <= ends[:, :1], distances <= ends[:, 1:]
-            may_be = ((parts[at].T >= LEAST) & (near | aside)).any(axis=0)
-            at, distances = at[may_be], distances[:, may_be]
-            near, aside = near[:, may_be], aside[:, may_be]
-        n_both, lift = explainer.co_likes.together(items, state.rated[at])
-        is_related = near | (liked_together(n_both, lift) & aside)
-        return cls(data, state, at, parts[at], distances, n_both, lift, is_related)
-
-    def named(self, k: int) -> tuple[OwnRating, ...]:
-        """Return the ratings that are reasons for item k, those that add most first."""
-        data, state, parts, rows = self.data, self.state, self.parts[:, k], []
-        best = np.flatnonzero(self.related[k] & (parts >= LEAST))
-        for i in best[np.argsort(-parts[best], kind="stable")].tolist():
-            position = int(state.rated[self.at[i]])
-            rows.append(
-                OwnRating(
-                    data.ratings.items[[position]].tolist()[0],
-                    data.catalog.label(position),
-                    float(state.given[self.at[i]]),
-                    float(parts[i]),
-                    None if self.distances is None else float(self.distances[k, i]),
-                    int(self.n_both[k, i]),
-                    float(self.lift[k, i]),
-                )
-            )
-        return tuple(rows)
-
-
-class _Answers(NamedTuple):
-    """What like-minded users gave an item."""
-
-    named: Ints  # those who are named, as positions among the like-minded, with the largest parts first
-    given: Floats
-    likes: Bools
-    parts: Floats
-    n_for: int  # of all like-minded, named or not
-    n_against: int
-
-
-@dataclass(frozen=True, eq=False)
-class _People:
-    """The like-minded users who are named, and their ratings of the items to explain."""
-
-    explainer: Explainer
-    state: UserState
-    like_minded: Ints
-    answers: list[_Answers]  # one for each item
-    known: Ints  # those who are named anywhere, ascending, as positions among the like-minded
-    values: Floats | None  # (known,) the exact measure, None if it was not computed
-    near: NearerThan
-    common: list[Ints]  # for each of the known, the positions of the items that the user has rated too
-
-    @classmethod
-    def find(
-        cls,
-        explainer: Explainer,
-        state: UserState,
-        items: Ints,
-        like_minded: Ints,
-        parts: Floats,
-        everybody: bool,
-    ) -> Self:
-        ranker, similarity = explainer.ranker, explainer.ranker.similarity
-        ratings, means = similarity.data.ratings, explainer.co_likes.means
-        rows, columns, given = _given(ratings, like_minded, items)
-        likes, added = likes_among(given, means[like_minded[rows]], ratings.scale), parts[rows, columns]
-        order = np.lexsort((-np.abs(added), columns))
-        ends = np.cumsum(np.bincount(columns, minlength=len(items)))
-        answers = [
-            _answers(rows[some], given[some], likes[some], added[some], everybody)
-            for some in np.split(order, ends[:-1])
-        ]
-        known = np.unique(np.concatenate([np.empty(0, np.int64), *(one.named for one in answers)]))
-        named = like_minded[known]
-        values, near = None, NearerThan(np.empty(0), estimated=False)
-        if len(named):
-            if everybody or similarity.calibration is None:
-                values = similarity.exact_values(state.who, named)[0]
-            near = ranker.nearer_than(state, named, values)
-        rated = np.zeros(ratings.n_items, bool)
-        rated[state.rated] = True
-        theirs = [ratings.row(v)[0] for v in named.tolist()]
-        common = [some[rated[some]] for some in theirs]
-        return cls(explainer, state, like_minded, answers, known, values, near, common)
-
-    def named(self, k: int, item: int) -> tuple[NeighborRating, ...]:
-        """Return the ratings of an item, the k-th, by those who are named; the largest parts first."""
-        data, answers, rows = self.explainer.data, self.answers[k], []
-        for j, at in enumerate(np.searchsorted(self.known, answers.named).tolist()):
-            other, common = int(self.like_minded[self.known[at]]), self.common[at]
-            rows.append(
-                NeighborRating(
-                    data.ratings.users[[other]].tolist()[0],
-                    float(answers.given[j]),
-                    bool(answers.likes[j]),
-                    float(answers.parts[j]),
-                    None if self.values is None else float(self.values[at]),
-                    float(self.near.shares[at]),
-                    len(common),
-                    tuple(data.catalog.label(i) for i in common.tolist()) if len(common) <= FEW else (),
-                    None if len(common) else self._alike(other, item),
-                )
-            )
-        return tuple(rows)
-
-    def _alike(self, other: int, item: int) -> tuple[str, str] | None:
-        """Return the titles of the nearest pair of items that the user and another like, without one item."""
-        data = self.explainer.data
-        mine = self.state.rated[_likes(data, self.state)]
-        items, values = data.ratings.row(other)
-        liked = likes_among(values, self.explainer.co_likes.means[other], data.ratings.scale)
-        theirs = items[liked & (items != item)]
-        geometry = geometry_if(data, False)
-        if geometry is None or not len(mine) or not len(theirs):
-            return None
-        similarity = geometry.similarity(mine, theirs)
-        a, b = np.unravel_index(similarity.argmax(), similarity.shape)
-        if similarity[a, b] <= 0:
-            return None
-        return data.catalog.label(int(mine[a])), data.catalog.label(int(theirs[b]))
-
-
 def _given(ratings: Ratings, users: Ints, items: Ints) -> tuple[Ints, Ints, Floats]:
     """Return the ratings of some items by some users: which of the users, which of the items, the rating."""
     m, column = ratings.matrix, np.full(ratings.n_items, -1, np.int64)
@@ -365,17 +411,14 @@ def _given(ratings: Ratings, users: Ints, items: Ints) -> tuple[Ints, Ints, Floa
     return rows[there], columns[there], m.data[entries[there]]
 
 
-def _answers(at: Ints, given: Floats, likes: Bools, parts: Floats, everybody: bool) -> _Answers:
-    """Return what like-minded users gave one item, the largest parts first; without ``everybody``, a few."""
-    n_for = int(np.count_nonzero(likes))
-    n_against = len(at) - n_for
-    if not everybody:
-        signed, likes_it = parts.tolist(), likes.tolist()
-        in_favor = sorted((k for k, it in enumerate(likes_it) if it), key=lambda k: -signed[k])[:FOR]
-        against = sorted((k for k, it in enumerate(likes_it) if not it), key=lambda k: signed[k])[:AGAINST]
-        named = np.array(sorted(in_favor + against), np.int64)
-        at, given, likes, parts = at[named], given[named], likes[named], parts[named]
-    return _Answers(at, given, likes, parts, n_for, n_against)
+def _strongest(raters: Ints, likes: Bools, parts: Floats) -> Ints:
+    """Return those raters of an item who add most of all that like it, and take most of the others."""
+    liked, added = likes[raters], parts[raters]
+    in_favor, against = np.flatnonzero(liked), np.flatnonzero(~liked)
+    in_favor = in_favor[np.argsort(-added[in_favor], kind="stable")][:FOR]
+    against = against[np.argsort(added[against], kind="stable")][:AGAINST]
+    strongest: Ints = raters[np.sort(np.concatenate([in_favor, against]))]
+    return strongest
 
 
 def _likes(data: Dataset, state: UserState) -> Bools:

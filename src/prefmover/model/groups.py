@@ -25,7 +25,7 @@ import numpy as np
 from prefmover._format import counted
 from prefmover._typing import Floats
 from prefmover.errors import InputError
-from prefmover.explain.text import member_reason
+from prefmover.explain.recommendation import member_reason
 from prefmover.model.batch import By, item_scores
 from prefmover.predict.predictions import clip
 from prefmover.predict.predictor import UserState
