@@ -6,6 +6,7 @@ import sys
 import textwrap
 
 import pytest
+from numba import config
 
 from prefmover.execution import jit as jit_module
 
@@ -87,7 +88,7 @@ def fresh_folder(monkeypatch):
     """kernel_folder without what it remembers."""
 
     def folder(base):
-        monkeypatch.setattr(jit_module.config, "CACHE_DIR", str(base))
+        monkeypatch.setattr(config, "CACHE_DIR", str(base))
         return jit_module.kernel_folder.__wrapped__()
 
     return folder
@@ -115,13 +116,13 @@ def test_the_folder_is_named_by_the_content_of_the_kernels(tmp_path, fresh_folde
 
 
 def test_the_setting_of_numba_is_left_as_it_was():
-    before = jit_module.config.CACHE_DIR
+    before = config.CACHE_DIR
 
     def double(x):
         return 2 * x
 
     compiled = jit_module.kernel(double)
-    assert before == jit_module.config.CACHE_DIR
+    assert before == config.CACHE_DIR
     assert str(compiled._cache.cache_path).startswith(str(jit_module.kernel_folder()))
     options = compiled.targetoptions
     assert options["nogil"]
@@ -131,12 +132,12 @@ def test_the_setting_of_numba_is_left_as_it_was():
 
 def test_kernels_of_others_are_not_announced(caplog):
     from numba import njit
+    from numba.core import event
 
-    listener = jit_module._Announcement()
-    jit_module.event.register("numba:compile", listener)
+    listener = jit_module.announce_compilation.__wrapped__()
     try:
         assert njit(lambda x: x + 1)(1) == 2
     finally:
-        jit_module.event.unregister("numba:compile", listener)
+        event.unregister("numba:compile", listener)
     assert not listener.logged
     assert not caplog.records

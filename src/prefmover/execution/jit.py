@@ -1,4 +1,6 @@
-"""Numba's flags, and the cache of its compiled code.
+"""Compiled kernels: modules that are imported late, Numba's flags, and the cache of compiled code.
+
+Numba is imported with the first module of kernels (:class:`LazyModule`), not with this one.
 
 Plain IEEE arithmetic (no ``fastmath``: a reassociated sum can make a lower bound invalid), no GIL, division
 by zero as in NumPy. Compiled code is cached in the cache folder (or in ``NUMBA_CACHE_DIR``), in
@@ -15,20 +17,19 @@ import logging
 import os
 import tempfile
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import cache, cached_property, wraps
+from importlib import import_module
 from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar
 
 import numpy as np
-from numba import config, njit
-from numba.core import event
-from numba.core.dispatcher import Dispatcher
 
 from prefmover.execution.atomic import cache_folder
 
 __all__ = [
     "ANY_ORDER",
+    "LazyModule",
     "announce_compilation",
     "compiled_or_interpreted",
     "interpreted",
@@ -46,12 +47,32 @@ F = TypeVar("F", bound=Callable[..., Any])
 logger = logging.getLogger("prefmover")
 
 
+class LazyModule:
+    """A module of kernels, which is imported at the first use of one of its names.
+
+    ``lazy_loader.load`` would do, but two threads that use a module first may get one that is half loaded
+    (before Python 3.11.8 and 3.12.2). ``import_module`` takes the module's lock.
+
+    >>> fractions = LazyModule("fractions")
+    >>> fractions.Fraction(1, 2)
+    Fraction(1, 2)
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._name), name)
+
+
 @cache
 def kernel_folder() -> Path:
     """Return the folder of compiled kernels.
 
     If it cannot be created (a read-only home), a folder in the temporary folder takes its place.
     """
+    from numba import config
+
     digest = hashlib.sha256()
     package = Path(__file__).parent.parent
     for file in (Path(__file__), *sorted(package.rglob("_*.py"))):
@@ -94,6 +115,8 @@ def kernel(function: F) -> F:
     Numba fixes a function's cache folder when the decorator runs, so the setting is changed only for that
     moment. The caches of other packages stay where they are.
     """
+    from numba import config, njit
+
     announce_compilation()
     before = config.CACHE_DIR
     config.CACHE_DIR = str(kernel_folder())
@@ -117,26 +140,20 @@ def compiled_or_interpreted(compiled: Callable[..., Any], steps: float) -> Calla
     steps
         About how often its innermost loops run.
     """
-    if steps > _BUDGET.left or not isinstance(compiled, Dispatcher) or compiled.signatures:
+    # Without a compiler (NUMBA_DISABLE_JIT), a kernel is a Python function already.
+    if getattr(compiled, "signatures", True) or steps > _BUDGET.left:
         return compiled
-    if not _BUDGET.opened:
-        _BUDGET.open()
-        return compiled_or_interpreted(compiled, steps)
     _BUDGET.left -= steps
     return interpreted(compiled)
 
 
 class _Budget:
-    """Steps that this process may still interpret."""
+    """Steps that this process may still interpret: fewer if there is compiled code on this machine."""
 
-    left: float = STEPS_BEFORE_COMPILING
-    opened = False
-
-    def open(self) -> None:
-        """Lower the budget if there is compiled code on this machine."""
-        self.opened = True
-        if next(kernel_folder().rglob("*.nbi"), None) is not None:
-            self.left = STEPS_BEFORE_LOADING
+    @cached_property
+    def left(self) -> float:
+        is_compiled = next(kernel_folder().rglob("*.nbi"), None) is not None
+        return STEPS_BEFORE_LOADING if is_compiled else STEPS_BEFORE_COMPILING
 
 
 _BUDGET = _Budget()
@@ -160,30 +177,34 @@ def _plain(compiled: Any) -> FunctionType:
     function: FunctionType = compiled.py_func
     names = {**function.__globals__}
     for name in function.__code__.co_names:
-        if isinstance(names.get(name), Dispatcher):
+        if hasattr(names.get(name), "py_func"):
             names[name] = _plain(names[name])
     return FunctionType(function.__code__, names, function.__name__, function.__defaults__)
 
 
-class _Announcement(event.Listener):  # type: ignore[misc]
-    """Logs the first compilation; Numba sends no such event for a function that it loads from the cache."""
-
-    logged = False
-
-    def on_start(self, event: Any) -> None:
-        module = event.data["dispatcher"].py_func.__module__
-        if not self.logged and module.startswith("prefmover."):
-            self.logged = True
-            logger.warning(
-                "prefmover: first use on this machine, compiling for about 20 seconds (cached in %s)",
-                kernel_folder(),
-            )
-
-    def on_end(self, event: Any) -> None:
-        """Do nothing."""
-
-
 @cache
-def announce_compilation() -> None:
-    """Log, once, that one of our kernels has to be compiled."""
-    event.register("numba:compile", _Announcement())
+def announce_compilation() -> Any:
+    """Log the first compilation of one of our kernels; return the listener.
+
+    Numba sends no such event for a function that it loads from the cache.
+    """
+    from numba.core import event
+
+    class Announcement(event.Listener):  # type: ignore[misc]
+        logged = False
+
+        def on_start(self, event: Any) -> None:
+            module = event.data["dispatcher"].py_func.__module__
+            if not self.logged and module.startswith("prefmover."):
+                self.logged = True
+                logger.warning(
+                    "prefmover: first use on this machine, compiling for about 20 seconds (cached in %s)",
+                    kernel_folder(),
+                )
+
+        def on_end(self, event: Any) -> None:
+            """Do nothing."""
+
+    listener = Announcement()
+    event.register("numba:compile", listener)
+    return listener

@@ -29,6 +29,7 @@ from prefmover._format import counted, size
 from prefmover.errors import InputError, MissingExtraError, PrefmoverError
 from prefmover.execution.atomic import is_alive
 from prefmover.execution.executor import Done, Summary, Task
+from prefmover.execution.jit import kernel_folder
 
 logger = logging.getLogger("prefmover")
 
@@ -263,8 +264,6 @@ class RayExecutor:
 @cache
 def identity() -> tuple[str, str]:
     """Return the version of the package, and a digest of its kernels, which distinguishes working copies."""
-    from prefmover.execution.jit import kernel_folder
-
     return version("prefmover"), kernel_folder().name.removeprefix("kernels-")
 
 

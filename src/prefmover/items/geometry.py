@@ -19,7 +19,7 @@ import numpy.typing as npt
 from prefmover._typing import Bools, Floats, Ids, Ints
 from prefmover.data.ids import IdIndex, as_ids, as_positions, frozen, show
 from prefmover.errors import CoarseGeometryWarning, InputError
-from prefmover.execution.lazy import LazyModule
+from prefmover.execution.jit import LazyModule, compiled_or_interpreted
 from prefmover.execution.memory import has_room, require
 from prefmover.execution.threads import run, slices
 from prefmover.items import features
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ItemGeometry"]
 
-_angles, jit = LazyModule("prefmover.items._angles"), LazyModule("prefmover.execution.jit")
+_angles = LazyModule("prefmover.items._angles")
 
 ANGLE_UNIT = 2.0**-25
 GRID_BITS = 26  # the largest distance is at most 2**26 units, so that potentials fit 32 bits
@@ -319,7 +319,7 @@ class ItemGeometry:
         """Return the angles between vectors in units, as an int32 array (rows, columns)."""
         assert self.vectors is not None
         out = np.empty((rows.size, columns.size), np.int32)
-        fill = jit.compiled_or_interpreted(
+        fill = compiled_or_interpreted(
             _angles.angle_grid, rows.size * columns.size * (4 + self.vectors.shape[1])
         )
         for block in slices(columns.size, TURNED):  # no second copy of all vectors
@@ -544,7 +544,7 @@ class ItemGeometry:
         """Return this geometry with the triangle inequality checked on every triple, O(n³)."""
         if self.metric_by == "construction" or self.grid is None:
             return self
-        broken = jit.compiled_or_interpreted(_angles.broken_triangle, self.n_items**3)(self.grid)
+        broken = compiled_or_interpreted(_angles.broken_triangle, self.n_items**3)(self.grid)
         return self._with(is_metric=broken[0] < 0, metric_by="check")
 
     def _indices(self, positions: npt.ArrayLike | None) -> Ints:

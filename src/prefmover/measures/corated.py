@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from prefmover._typing import Floats, Ints
-from prefmover.execution.lazy import LazyModule
+from prefmover.execution.jit import LazyModule
 from prefmover.measures.breakdown import Factor, Flow, PairBreakdown, UserPair
 from prefmover.measures.pairs import Pairs, Rows
 from prefmover.measures.ties import EXACT, WholeRatings, on_grid, whole_ratings

@@ -31,7 +31,7 @@ from prefmover.data.csr import entries_of_rows
 from prefmover.data.preferences import Preferences
 from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError
-from prefmover.execution.lazy import LazyModule
+from prefmover.execution.jit import LazyModule
 from prefmover.execution.memory import require
 from prefmover.execution.threads import run, slices
 from prefmover.items.geometry import ItemGeometry

@@ -14,7 +14,7 @@ import numpy as np
 
 from prefmover._typing import Bools, Floats, Ints
 from prefmover.data.csr import entries_of_rows
-from prefmover.execution.lazy import LazyModule
+from prefmover.execution.jit import LazyModule
 from prefmover.measures.breakdown import Factor, PairBreakdown, UserPair, sigmoid
 from prefmover.measures.distribution import levels, urp, urp_breakdown
 from prefmover.measures.overlap import co_rated_counts, jaccard_from_counts

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from prefmover._typing import Floats, Ints
-from prefmover.execution.lazy import LazyModule
+from prefmover.execution.jit import LazyModule
 from prefmover.measures.breakdown import Factor, PairBreakdown, UserPair
 from prefmover.measures.corated import msd_breakdown, squared_differences
 from prefmover.measures.pairs import Pairs, Rows

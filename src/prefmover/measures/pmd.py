@@ -23,7 +23,7 @@ from prefmover.data.csr import entries_of_rows
 from prefmover.data.preferences import Preferences, undefined_because
 from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import NotOptimalError, UndefinedDistanceError
-from prefmover.execution.lazy import LazyModule
+from prefmover.execution.jit import LazyModule, compiled_or_interpreted
 from prefmover.execution.memory import require
 from prefmover.measures.breakdown import Factor, Flow, PairBreakdown, UserPair, with_ids
 from prefmover.measures.pairs import Pairs, Rows
@@ -42,7 +42,7 @@ __all__ = [
     "preference_mover",
 ]
 
-_jit, _pmd = LazyModule("prefmover.execution.jit"), LazyModule("prefmover.measures._pmd")
+_pmd = LazyModule("prefmover.measures._pmd")
 
 FEW = 20  # pairs for which a query-major layout does not pay
 TABLE_1_EPSILON = 0.05
@@ -252,7 +252,7 @@ def distances_from(everyone: Preferences, geometry: GroundMetric, u: int, others
     users = _pmd.UserMasses(everyone.indptr, everyone.indices, everyone.mass, everyone.total)
     costs = _pmd.ItemCosts(distance, columns, geometry.unit, bool(geometry.is_metric))
     steps = _pmd.STEPS * longest * items.size * others.size
-    compare = _jit.compiled_or_interpreted(_pmd.distances_from, steps)
+    compare = compiled_or_interpreted(_pmd.distances_from, steps)
     compare(u, others, users, costs, _pmd.pair_scratch(longest, items.size), out)
     for k in np.flatnonzero(out < 0).tolist():  # beyond 32 bits: solved again in 64
         out[k] = distance_in_64_bits(everyone, everyone, geometry, u, int(others[k]))

@@ -8,13 +8,13 @@ import numpy.typing as npt
 
 from prefmover._typing import Floats, Ints
 from prefmover.errors import InputError, NotOptimalError
-from prefmover.execution.lazy import LazyModule
+from prefmover.execution.jit import LazyModule, compiled_or_interpreted
 from prefmover.ot.certificate import Certificate, Prices, certificate_of_prices
 from prefmover.ot.problem import TransportProblem
 
 __all__ = ["Plan", "Transport", "solve", "transport"]
 
-_jit, _simplex = LazyModule("prefmover.execution.jit"), LazyModule("prefmover.ot._simplex")
+_simplex = LazyModule("prefmover.ot._simplex")
 
 
 class Plan(NamedTuple):
@@ -181,9 +181,7 @@ def _run_kernel(c: npt.NDArray[Any], p: Ints, q: Ints) -> _Basis:
     n, m = c.shape
     w = _simplex.workspace(n, m, c.dtype)
     w.g[:m] = 0
-    status, pivots, _, _ = _jit.compiled_or_interpreted(_simplex.solve, _simplex.STEPS * n * m)(
-        c, p, q, n, m, w
-    )
+    status, pivots, _, _ = compiled_or_interpreted(_simplex.solve, _simplex.STEPS * n * m)(c, p, q, n, m, w)
     if status == _simplex.OVERFLOW and c.dtype != np.int64:
         return _run_kernel(c.astype(np.int64), p, q)
     if status != _simplex.OPTIMAL:

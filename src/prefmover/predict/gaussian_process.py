@@ -36,7 +36,7 @@ from prefmover._pickled import PickledFields
 from prefmover._typing import Bools, Floats, Ints, Singles
 from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError, NotOptimalError
-from prefmover.execution.lazy import LazyModule
+from prefmover.execution.jit import LazyModule
 from prefmover.execution.memory import require
 from prefmover.execution.threads import run, slices
 from prefmover.items.geometry import ItemGeometry

@@ -26,8 +26,7 @@ from prefmover._typing import Floats, Ints, Progress
 from prefmover.data.csr import indptr_from_counts
 from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
-from prefmover.execution.jit import compiled_or_interpreted
-from prefmover.execution.lazy import LazyModule
+from prefmover.execution.jit import LazyModule, compiled_or_interpreted
 from prefmover.execution.threads import run, slices
 from prefmover.predict.centering import Centering
 from prefmover.predict.predictions import Baseline, Contribution

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats, Ints, Singles
-from prefmover.execution.jit import compiled_or_interpreted
-from prefmover.execution.lazy import LazyModule
+from prefmover.execution.jit import LazyModule, compiled_or_interpreted
 from prefmover.execution.threads import run, slices
 
 kernels = LazyModule("prefmover.predict._sparse_sums")

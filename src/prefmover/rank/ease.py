@@ -34,7 +34,7 @@ import numpy.typing as npt
 from prefmover._pickled import PickledFields
 from prefmover._typing import Floats, Ints, Singles
 from prefmover.errors import InputError
-from prefmover.execution.lazy import LazyModule
+from prefmover.execution.jit import LazyModule
 from prefmover.execution.memory import require
 from prefmover.execution.threads import slices
 from prefmover.predict.sparse_sums import sum_rows

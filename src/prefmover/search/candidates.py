@@ -34,7 +34,7 @@ from prefmover._typing import Bools, Floats, Ints, Progress
 from prefmover.errors import RecallWarning
 from prefmover.execution import Executor
 from prefmover.execution.checkpoint import Calls, run_blocks
-from prefmover.execution.lazy import LazyModule
+from prefmover.execution.jit import LazyModule
 from prefmover.execution.memory import require
 from prefmover.execution.threads import run
 from prefmover.measures.estimates import N_FEATURES, evaluate_polynomial, fit_polynomial

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from prefmover._typing import Floats, Ints
 from prefmover.data.ids import frozen
 from prefmover.data.preferences import Preferences
-from prefmover.execution.lazy import LazyModule
+from prefmover.execution.jit import LazyModule
 from prefmover.items.geometry import ItemGeometry
 
 _candidates = LazyModule("prefmover.search._candidates")

@@ -21,7 +21,7 @@ from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError
 from prefmover.execution import Executor, open_executor
-from prefmover.execution.lazy import LazyModule
+from prefmover.execution.jit import LazyModule
 from prefmover.execution.memory import trim_memory
 from prefmover.measures import Measure, find_measure
 from prefmover.measures.pairs import Pairs

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from prefmover._typing import Floats, Ints, Progress
 from prefmover.data.ids import frozen
 from prefmover.data.preferences import Preferences
-from prefmover.execution.lazy import LazyModule
+from prefmover.execution.jit import LazyModule
 from prefmover.execution.memory import has_room, require
 from prefmover.execution.threads import resolve_threads, run, slices
 from prefmover.items.geometry import ItemGeometry

@@ -24,7 +24,7 @@ from prefmover._typing import Floats, Ints, Progress
 from prefmover.data.csr import Csr
 from prefmover.data.ids import frozen
 from prefmover.data.preferences import Preferences
-from prefmover.execution.lazy import LazyModule
+from prefmover.execution.jit import LazyModule
 from prefmover.execution.memory import require
 from prefmover.execution.threads import run
 from prefmover.items.geometry import ItemGeometry
