@@ -7,7 +7,7 @@ import warnings
 
 import pytest
 
-from prefmover.cli.command import command
+from prefmover.cli import as_command
 from prefmover.cli.evaluate import evaluate
 from prefmover.items import features
 from tests.messages import unnamed
@@ -133,7 +133,7 @@ def test_nothing_raw_reaches_the_terminal(run, here):
 
 
 def test_evaluate_has_the_options_of_the_files():
-    groups = command(evaluate).option_groups.values()
+    groups = as_command(evaluate).option_groups.values()
     options = {name for kind in groups for name in inspect.get_annotations(kind)}
     advised = "missing encoding separator duplicates scale feedback damping zeros on_bad_lines"
     columns = (

@@ -6,7 +6,7 @@ import pytest
 
 from prefmover import Dataset, FileOptions, InputError, Ratings
 from prefmover.cli.evaluate import Settings
-from prefmover.cli.source import SourceOptions
+from prefmover.cli.options import SourceOptions
 from prefmover.data.file_options import SETTINGS
 from prefmover.evaluation.experiment import Experiment
 from tests.messages import names

@@ -4,25 +4,47 @@ A verb's module has a function with the verb's name, whose parameters are the op
 :class:`typer.Typer` named ``app`` with subcommands. ``EXAMPLES`` are the command lines in its help, by
 subcommand if there are any. The table has the one-line help, so that ``prefmover --help`` imports no verb.
 
+Options that several verbs share are the fields of a dataclass, and the verb takes one parameter of that
+class. A verb that returns an :class:`~prefmover.cli.terminal.Output` has ``--json``, and all have
+``--config`` for a file in TOML. Its keys are the long names of options or the names of arguments, and a table
+holds the options of one verb:
+
+.. code-block:: toml
+
+    dataset = "cinema"
+    k = 20
+
+    [neighbors]     # only for this verb
+    user = ["petra-h"]
+
+The command line overrides the verb's table, and the table overrides the rest of the file.
+
 Errors that the user can fix end with one line on stderr and exit code 2; ``--debug`` shows the traceback.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
+import inspect
+import json as json_format
 import os
 import sys
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from importlib import metadata
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from prefmover.cli.terminal import INTERRUPTED, STATE, error_line, note, prompt_interrupts
-from prefmover.errors import InputError, MissingExtraError, PrefmoverError
+from prefmover.cli.terminal import INTERRUPTED, STATE, Output, error_line, note, prompt_interrupts, read_text
+from prefmover.errors import InputError, MissingExtraError, PrefmoverError, close_names
 
 __all__ = ["VERBS", "app", "main"]
+
+KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 VERBS = {
     "demo": "Show neighbors, an explanation and recommendations.",
@@ -83,19 +105,17 @@ class _Verbs(TyperGroup):
 
 def _load(name: str) -> Any:
     """Import a verb's module and return its command."""
-    from prefmover.cli.command import command as ready
-
-    module = importlib.import_module(f"prefmover.cli.{name.replace('-', '_')}")
+    module = importlib.import_module(f"prefmover.cli.{name}")
     examples: Any = getattr(module, "EXAMPLES", {})
     verb = getattr(module, "app", None)
     if verb is None:
         verb = typer.Typer(add_completion=False)
-        verb.command(epilog=_epilog(examples))(getattr(module, name.replace("-", "_")))
-        examples = {}
+        verb.command()(getattr(module, name))
+        examples = {name: examples}
     for info in verb.registered_commands:
         assert info.callback is not None
-        info.callback = ready(info.callback)
-        info.epilog = info.epilog or _epilog(examples.get(info.name or info.callback.__name__, ()))
+        info.callback = as_command(info.callback)
+        info.epilog = _epilog(examples.get(info.name or info.callback.__name__, ()))
     command: Any = typer.main.get_command(verb)
     for part in (command, *getattr(command, "commands", {}).values()):
         part.rich_markup_mode = None
@@ -106,6 +126,129 @@ def _load(name: str) -> Any:
 def _epilog(examples: Sequence[str]) -> str | None:
     """Return the examples for the end of a help page; the first character keeps their line breaks."""
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in examples)]) if examples else None
+
+
+def as_command(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function that typer calls: groups are spread into their fields, and options are added.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Trip:
+    ...     city: Annotated[str, typer.Option(help="Destination.")] = "Ghent"
+    >>> def send(trip: Trip, n: int = 1) -> Output:
+    ...     return Output({"city": trip.city}, [trip.city] * n)
+    >>> ready = as_command(send)
+    >>> [*inspect.signature(ready).parameters]
+    ['city', 'n', 'json', 'config']
+    >>> ready(city="Delft", n=2)
+    Delft
+    Delft
+    """
+    if hasattr(function, "option_groups"):
+        return function
+    own, parameters = _parameters(function), list[inspect.Parameter]()
+    groups: dict[str, Any] = {one.name: one.annotation for one in own if is_dataclass(one.annotation)}
+    for one in own:
+        parameters += _parameters(one.annotation) if one.name in groups else [one]
+    extra = {"json": (Json, False)} if get_type_hints(function).get("return") is Output else {}
+    for name, (kind, default) in {**extra, "config": (Config, "")}.items():
+        parameters.append(inspect.Parameter(name, KEYWORD, annotation=kind, default=default))
+
+    @functools.wraps(function)
+    def run(*, config: str = "", json: bool = False, **values: Any) -> None:
+        for name, group in groups.items():
+            values[name] = group(**{one.name: values.pop(one.name) for one in fields(group)})
+        output = function(**values)
+        if output is not None:
+            output.print(json)
+
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    run.option_groups = groups  # type: ignore[attr-defined]
+    return run
+
+
+def _parameters(owner: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Return the parameters of a function, or the fields of a dataclass, with their types."""
+    types = get_type_hints(owner, include_extras=True)
+    parameters = inspect.signature(owner).parameters.values()
+    return [one.replace(kind=KEYWORD, annotation=types.get(one.name, str)) for one in parameters]
+
+
+def _configure(ctx: typer.Context, path: str) -> str:
+    """Make the settings of a file the defaults of the command's options."""
+    if path and not ctx.resilient_parsing:
+        settings = settings_for(_read_toml(path), ctx.command_path.split()[1:])
+        ctx.default_map = dict(_checked(ctx, key, value, path) for key, value in settings.items())
+    return path
+
+
+Json = Annotated[bool, typer.Option("--json", help="JSON output.")]
+Config = Annotated[
+    str,
+    typer.Option(
+        metavar="FILE",
+        is_eager=True,
+        callback=_configure,
+        help="TOML file of options; the command line overrides it.",
+    ),
+]
+
+
+def settings_for(content: Mapping[str, Any], verbs: Sequence[str]) -> dict[str, Any]:
+    """Return the settings for a verb: the keys outside of tables, and those of the verb's table.
+
+    >>> settings_for({"k": 5, "neighbors": {"k": 9}, "fit": {"seed": 1}}, ["neighbors"])
+    {'k': 9}
+    """
+    common = {key: value for key, value in content.items() if key not in VERBS or not isinstance(value, dict)}
+    table: Any = content
+    for verb in verbs:
+        table = table.get(verb, {}) if isinstance(table, dict) else {}
+    return {**common, **table} if isinstance(table, dict) else common
+
+
+def _read_toml(path: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(read_text(path))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputError(f"{path} is not TOML: {error}") from None
+
+
+def _checked(ctx: typer.Context, key: str, value: Any, path: str) -> tuple[str, Any]:
+    """Return a setting as (parameter, text); typer checks the text, as if it were typed."""
+    options = _options_of(ctx)
+    option = options.get(key.replace("_", "-"))
+    if option is None:
+        close = close_names(key, options, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"options: {', '.join(sorted(options))}"
+        raise InputError(f"{path}: there is no option {key!r}; {hint}")
+    flag = getattr(option, "is_flag", False)
+    values = value if isinstance(value, list) else [value]
+    for one in values:
+        if isinstance(one, bool) != flag:
+            shown = str(one).lower() if isinstance(one, bool) else repr(one)
+            expected = "true or false" if flag else "a number or text"
+            raise InputError(f"{path}: {key} is {shown}; expected {expected}")
+    texts = [str(one) for one in values]
+    typed = value if flag else texts if option.multiple else ",".join(texts)
+    if any(isinstance(one, dict) for one in values):  # tables, which no command line could hold
+        typed = json_format.dumps(values, default=str)
+    try:
+        option.process_value(ctx, typed)
+    except typer.BadParameter as error:
+        raise InputError(f"{path}: {key} is {value!r}: {error.message}") from None
+    return option.name, typed
+
+
+def _options_of(ctx: typer.Context) -> dict[str, Any]:
+    """Return the parameters of a command by the names that a file may use."""
+    options: dict[str, Any] = {}
+    for parameter in ctx.command.params:
+        names = [name for name in parameter.opts if name.startswith("--") or not name.startswith("-")]
+        for name in [*names, str(parameter.name)]:
+            options.setdefault(name.lstrip("-").replace("_", "-"), parameter)
+    return {name: option for name, option in options.items() if name not in ("config", "help")}
 
 
 app = typer.Typer(

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 from typer import Option
 
 from prefmover._format import counted, duration
-from prefmover.cli.options import Threads, item_label, n_common
-from prefmover.cli.source import ModelOptions, describe, fitted
+from prefmover.cli.options import ModelOptions, Threads, describe, fitted, item_label, n_common
 from prefmover.cli.terminal import Output, check_folder, note, progress, write_text
 from prefmover.errors import MissingExtraError
 

@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from typer import Option
 
 from prefmover._format import counted
-from prefmover.cli.options import MEASURE, USER, Convention, MeasureName, measure_of, n_common, user_id
-from prefmover.cli.source import SourceOptions
+from prefmover.cli.options import (
+    MEASURE,
+    USER,
+    Convention,
+    MeasureName,
+    SourceOptions,
+    measure_of,
+    n_common,
+    user_id,
+)
 from prefmover.cli.terminal import Output
 from prefmover.errors import UndefinedDistanceError
 

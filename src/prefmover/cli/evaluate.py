@@ -10,8 +10,16 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 from typer import Option
 
-from prefmover.cli.options import DatasetName, ExecutorOptions, Out, Report, Threads
-from prefmover.cli.source import file_option, library_errors
+from prefmover.cli.options import (
+    DatasetName,
+    ExecutorOptions,
+    Out,
+    Report,
+    Threads,
+    file_option,
+    library_errors,
+    option_name,
+)
 from prefmover.cli.terminal import Output, note, resumable
 from prefmover.data.file_options import SETTINGS
 from prefmover.evaluation.experiment import REPEATABLE, Experiment
@@ -48,7 +56,7 @@ def _option(name: str) -> tuple[str, Any, Any]:
     metavar = METAVARS.get(name, {int: "N", float: "N", str: "TEXT"}.get(kind))
     default = ",".join(map(str, field.default)) if isinstance(field.default, tuple) else field.default
     option = Option(
-        f"--{name.replace('_', '-')}",
+        option_name(name),
         *([SHORT[name]] if name in SHORT else []),
         help=f"{field.description}" + (f"; {default} by default." if default not in ("", None) else "."),
         metavar=metavar,

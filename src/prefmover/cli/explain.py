@@ -6,8 +6,17 @@ from typing import Annotated, Literal
 
 from typer import Context, Option
 
-from prefmover.cli.options import USER, Threads, item_id, measure_of, user_id
-from prefmover.cli.source import ModelOptions, SourceOptions, fitted
+from prefmover.cli.options import (
+    USER,
+    ModelOptions,
+    SourceOptions,
+    Threads,
+    fitted,
+    item_id,
+    measure_of,
+    option_name,
+    user_id,
+)
 from prefmover.cli.terminal import Output, check_writable, note, write_text
 from prefmover.errors import InputError
 
@@ -90,6 +99,6 @@ def _refuse_model_options(ctx: Context, options: ModelOptions) -> None:
         source = ctx.get_parameter_source(name)
         if name not in ("measure", "convention") and source is not None and source.name == "COMMANDLINE":
             raise InputError(
-                f"--{name.replace('_', '-')} affects predicted ratings and goes with --item; "
+                f"{option_name(name)} affects predicted ratings and goes with --item; "
                 "--other takes --measure and --convention"
             )

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from prefmover._format import counted
-from prefmover.cli.options import Threads
-from prefmover.cli.source import ModelOptions, SourceOptions, fitted
+from prefmover.cli.options import ModelOptions, SourceOptions, Threads, fitted
 from prefmover.cli.terminal import Output, check_folder, note
 from prefmover.errors import InputError
 

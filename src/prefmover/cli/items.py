@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prefmover.cli.source import SourceOptions
+from prefmover.cli.options import SourceOptions
 from prefmover.cli.terminal import Output
 
 if TYPE_CHECKING:

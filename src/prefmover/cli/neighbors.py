@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from shutil import rmtree
 from time import process_time
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,23 +12,20 @@ from prefmover.cli.options import (
     Convention,
     ExecutorOptions,
     Measure,
-    Rated,
+    PeopleOptions,
+    SourceOptions,
     TableFile,
     Threads,
-    check_users,
     measure_of,
     n_common,
-    parse_rated,
-    user_id,
 )
-from prefmover.cli.source import SourceOptions
-from prefmover.cli.terminal import Output, check_writable, note, progress, resumable, write_table
+from prefmover.cli.terminal import Output, check_writable, note, progress, resumable, write_rows
 from prefmover.errors import InputError
 
 if TYPE_CHECKING:
     from prefmover.dataset import Dataset
     from prefmover.measures import Measure as MeasureRow
-    from prefmover.search import Neighbors
+    from prefmover.search import NeighborList, Neighbors
 
 LARGE = 50_000  # users beyond which an exact search of all of them takes hours
 TRIED = 5
@@ -47,12 +42,8 @@ EXAMPLES = (
 
 def neighbors(
     source: SourceOptions,
+    people: PeopleOptions,
     *,
-    user: Annotated[
-        list[str] | None, Option("--user", "-u", metavar="ID", help="Id of a user; repeatable.")
-    ] = None,
-    rated: Rated = None,
-    all_users: Annotated[bool, Option("--all", help="All users; needs --out.")] = False,
     together: Annotated[bool, Option("--together", help="Neighbors of all --user together, by PMD.")] = False,
     k: Annotated[int, Option("-k", "--k", metavar="N", min=1, help="Number of neighbors.")] = 10,
     out: TableFile = "",
@@ -81,15 +72,14 @@ def neighbors(
     command again to resume.
     """
     from prefmover.model.inputs import guest_ratings
-    from prefmover.search import nearest
+    from prefmover.search import nearest, nearest_to_group
 
-    check_users(user, rated, all_users, together, cluster, out, "neighbors.parquet")
+    people.check(together, cluster, out, "neighbors.parquet")
     file = check_writable(out)
-    _check_method(method, recall, seed, all_users)
+    _check_method(method, recall, seed, people.all_users)
     data, model = source.open(threads)
     row, convention = measure_of(model, measure, convention)
-    ids = [user_id(data, one) for one in user] if user else None
-    guest = parse_rated(data, rated) if rated else None
+    users, guest = people.find(data)
     searches_by_bounds = row.name == "pmd" and row.searches_by_bounds(convention)
     if together:
         if not searches_by_bounds:
@@ -98,25 +88,34 @@ def neighbors(
                 f"({row.convention(convention)}); "
                 "give --measure pmd --convention published, or leave out --together"
             )
-        assert ids is not None
-        return _together(data, ids, k, threads, file)
-    in_parts = all_users and searches_by_bounds
+        with progress("neighbors by PMD"):
+            group = nearest_to_group(data, users, k, n_threads=threads)
+        if file:
+            return write_rows(group.to_arrow(), file, "neighbor", len(users), " together")
+        return _shown_group(data, users, group, k)
+    in_parts = people.all_users and searches_by_bounds
     parts = file.with_name(f"{file.name}.parts") if file and in_parts else None
     if in_parts and method == "exact":
         _announce_cost(data, k)
+    new = guest_ratings(data.ratings, guest, data.ratings.user_index.free_name("guest")) if guest else None
     with (
         cluster.open(threads) as executor,
         progress(f"neighbors by {row.label}") as callback,
         resumable(parts),
     ):
-        new = (
-            guest_ratings(data.ratings, guest, data.ratings.user_index.free_name("guest")) if guest else None
-        )
         table = nearest(
-            data, k, ids, row, new=new, convention=convention, n_threads=threads,
+            data, k, users or None, row, new=new, convention=convention, n_threads=threads,
             progress=callback, checkpoint=parts, executor=executor, method=method, recall=recall, seed=seed,
         )  # fmt: skip
-    return _written(table, file, parts) if file else _shown(data, table, row, k, guest)
+    if not file:
+        return _shown(data, table, row, k, guest)
+    how = f"; {table.stats.solved / (table.stats.pairs or 1):.1%} of the pairs solved" if parts else ""
+    if table.recall is not None:
+        how = f"; recall {table.recall}"
+    written = write_rows(table.to_arrow(), file, "neighbor", len(table.users), how, parts)
+    if table.recall is not None:
+        written.data["recall"] = table.recall.to_dict()
+    return written
 
 
 def _check_method(method: str, recall: float | None, seed: int | None, all_users: bool) -> None:
@@ -160,26 +159,10 @@ def _announce_cost(data: Dataset, k: int) -> None:
     )
 
 
-def _written(table: Neighbors, file: Path, parts: Path | None) -> Output:
-    """Write the neighbors of users to a file; finished parts are no longer needed."""
-    write_table(table.to_arrow(), file)
-    if parts:
-        rmtree(parts, ignore_errors=True)
-    n_users, n_rows = len(table.users), len(table.neighbors)
-    found: dict[str, Any] = {"file": str(file), "users": n_users, "rows": n_rows}
-    how = f"; {table.stats.solved / (table.stats.pairs or 1):.1%} of the pairs solved" if parts else ""
-    if table.recall is not None:
-        how, found["recall"] = f"; recall {table.recall}", table.recall.to_dict()
-    note(f"{counted(n_rows, 'neighbor')} for {counted(n_users, 'user')}{how}")
-    return Output(found, [str(file)])
-
-
-def _shown(
-    data: Dataset, table: Neighbors, row: MeasureRow, k: int, guest: dict[Any, float] | None
-) -> Output:
+def _shown(data: Dataset, table: Neighbors, row: MeasureRow, k: int, guest: dict[Any, float]) -> Output:
     """Return the neighbors of a few users, or of a guest."""
     users, lines, heading = [], [], ""
-    n_others = counted(data.n_users - (guest is None), "user")
+    n_others = counted(data.n_users - (not guest), "user")
     for one in table.users.tolist():
         ratings = guest or data.ratings[one]
         rows: list[dict[str, Any]] = [
@@ -213,25 +196,14 @@ def _lines(rows: list[dict[str, Any]], value_name: str) -> list[str]:
     ]
 
 
-def _together(data: Dataset, ids: list[Any], k: int, threads: int | None, file: Path | None) -> Output:
+def _shown_group(data: Dataset, users: list[Any], found: NeighborList, k: int) -> Output:
     """Return the neighbors of several users together."""
-    from prefmover.search import nearest_to_group
-
-    with progress("neighbors by PMD"):
-        found = nearest_to_group(data, ids, k, n_threads=threads)
-    if file:
-        write_table(found.to_arrow(), file)
-        return Output({"file": str(file), "users": len(ids), "rows": len(found)}, [str(file)])
-    rated = {item for one in ids for item in data.ratings[one]}
+    rated = {item for one in users for item in data.ratings[one]}
     rows = [
         {"user": one.user, "distance": one.value, "n_common": n_common(data, rated, one.user)}
         for one in found
     ]
-    heading = (
-        f"{', '.join(map(str, ids))} together; nearest of {counted(data.n_users - len(ids), 'other user')}:"
-    )
-    return Output(
-        {"data": data.name, "measure": "pmd", "k": k, "group": ids, "neighbors": rows},
-        _lines(rows, "distance"),
-        heading,
-    )
+    others = counted(data.n_users - len(users), "other user")
+    heading = f"{', '.join(map(str, users))} together; nearest of {others}:"
+    answer = {"data": data.name, "measure": "pmd", "k": k, "group": users, "neighbors": rows}
+    return Output(answer, _lines(rows, "distance"), heading)

@@ -7,8 +7,18 @@ from typing import Annotated, Any
 from typer import Option
 
 from prefmover._format import counted
-from prefmover.cli.options import USER, TableFile, Threads, item_id, item_label, user_id
-from prefmover.cli.source import ModelOptions, SourceOptions, fitted, library_errors
+from prefmover.cli.options import (
+    USER,
+    ModelOptions,
+    SourceOptions,
+    TableFile,
+    Threads,
+    fitted,
+    item_id,
+    item_label,
+    library_errors,
+    user_id,
+)
 from prefmover.cli.terminal import Output, check_writable, csv_lines, note, progress, write_table
 from prefmover.errors import InputError
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
-from shutil import rmtree
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Option
@@ -13,16 +11,15 @@ from typer import Option
 from prefmover._format import counted
 from prefmover.cli.options import (
     ExecutorOptions,
-    Rated,
+    ModelOptions,
+    PeopleOptions,
+    SourceOptions,
     TableFile,
     Threads,
-    check_users,
+    fitted,
     item_id,
-    parse_rated,
-    user_id,
 )
-from prefmover.cli.source import ModelOptions, SourceOptions, fitted
-from prefmover.cli.terminal import Output, check_writable, note, progress, resumable, write_table
+from prefmover.cli.terminal import Output, check_writable, note, progress, read_text, resumable, write_rows
 from prefmover.errors import InputError
 
 if TYPE_CHECKING:
@@ -76,9 +73,8 @@ class SelectionOptions:
         """Return the arguments of a model's ``recommend``."""
         from prefmover.items.filters import parse_where
 
-        candidates = [*(self.item or ()), *(_lines_of(self.item_file) if self.item_file else ())]
+        candidates = [*(self.item or ()), *(_candidates(self.item_file) if self.item_file else ())]
         return {
-            "by": self.by,
             "where": parse_where(self.where) if self.where else None,
             "items": [item_id(data, one) for one in candidates] if candidates else None,
             "exclude": [item_id(data, one) for one in self.exclude] if self.exclude else None,
@@ -93,12 +89,8 @@ def recommend(
     source: SourceOptions,
     options: ModelOptions,
     selection: SelectionOptions,
+    people: PeopleOptions,
     *,
-    user: Annotated[
-        list[str] | None, Option("--user", "-u", metavar="ID", help="Id of a user; repeatable.")
-    ] = None,
-    rated: Rated = None,
-    all_users: Annotated[bool, Option("--all", help="All users; needs --out.")] = False,
     together: Annotated[
         bool, Option("--together", help="One list for all --user: what none of them has rated.")
     ] = False,
@@ -124,66 +116,45 @@ def recommend(
     """
     from prefmover.rank.selection import Selection
 
-    check_users(user, rated, all_users, together, cluster, out, "recommendations.parquet")
+    people.check(together, cluster, out, "recommendations.parquet")
     if combine and not together:
         raise InputError("--combine is about several people together; add --together")
     file = check_writable(out)
     data, model = source.open(threads)
-    people: list[Any] = [user_id(data, one) for one in user or ()]
-    guest = parse_rated(data, rated) if rated else None
+    users, guest = people.find(data)
     if selection.by == "rating" and data.ratings.implicit:
         raise InputError("--by rating needs ratings, and the data are implicit feedback; leave it out")
     chosen = selection.arguments(data)
-    Selection.from_options(
-        data, n, **{name: value for name, value in chosen.items() if name != "by"}
-    )  # before a fit
+    Selection.from_options(data, n, **chosen)  # before a fit
+    chosen["by"] = selection.by
     model = fitted(data, model, options, threads)
-    if all_users:
-        assert file is not None
+    if file and people.all_users:
         parts = file.with_name(f"{file.name}.parts")
         with cluster.open(threads) as executor, progress("recommending") as callback, resumable(parts):
             table = model.recommend_all(n, **chosen, checkpoint=parts, executor=executor, progress=callback)
-        return _written(table, file, parts)
+        return write_rows(table.to_arrow(), file, "recommendation", len(table), parts=parts)
     if together:
-        best = model.recommend_group(people, n, combine=combine or "mean", **chosen, reasons=not file)
-        return _written_group(best, file) if file else _shown_group(best)
+        best = model.recommend_group(users, n, combine=combine or "mean", **chosen, reasons=not file)
+        if not file:
+            return _shown_group(best)
+        return write_rows(best.to_arrow(), file, "recommendation", len(best.group), " together")
     if guest:
-        people = [model.guest(guest, name=data.ratings.user_index.free_name("guest"))]
-    table = model.recommend_many(people, n, **chosen, reasons=not file)
-    return _written(table, file) if file else _shown(data, table, guest)
-
-
-def _written(table: RecommendationTable, file: Path, parts: Path | None = None) -> Output:
-    frame = table.to_arrow()
-    write_table(frame, file)
-    if parts:
-        rmtree(parts, ignore_errors=True)
-    n_users, n_rows = len(table), frame.num_rows
-    note(f"{counted(n_rows, 'recommendation')} for {counted(n_users, 'user')}")
-    return Output({"file": str(file), "users": n_users, "rows": n_rows}, [str(file)])
-
-
-def _written_group(best: GroupRecommendations, file: Path) -> Output:
-    frame = best.to_arrow()
-    write_table(frame, file)
-    note(f"{counted(len(best), 'recommendation')} for {counted(len(best.group), 'user')} together")
-    return Output({"file": str(file), "users": len(best.group), "rows": frame.num_rows}, [str(file)])
+        users = [model.guest(guest, name=data.ratings.user_index.free_name("guest"))]
+    table = model.recommend_many(users, n, **chosen, reasons=not file)
+    if not file:
+        return _shown(data, table, guest)
+    return write_rows(table.to_arrow(), file, "recommendation", len(table))
 
 
 def _shown_group(best: GroupRecommendations) -> Output:
-    from prefmover.explain.recommendation import recommended_lines
-
     names = ", ".join(map(str, best.group))
     heading = f"recommendations for {names} together ({best.combine} of their scores):"
-    lines = [line for place, one in enumerate(best, 1) for line in recommended_lines(one, place)]
     if not best:
         note(f"{names}: no item is left; somebody has rated all that may be recommended (--seen)")
-    return Output(best.to_dict(), lines, heading)
+    return Output(best.to_dict(), _lines(best), heading)
 
 
-def _shown(data: Dataset, table: RecommendationTable, guest: dict[Any, float] | None) -> Output:
-    from prefmover.explain.recommendation import recommended_lines
-
+def _shown(data: Dataset, table: RecommendationTable, guest: dict[Any, float]) -> Output:
     answers, lines, heading = list[dict[str, Any]](), list[str](), ""
     noun = "interaction" if data.ratings.implicit else "rating"
     for best in table:
@@ -194,22 +165,20 @@ def _shown(data: Dataset, table: RecommendationTable, guest: dict[Any, float] | 
             lines.append(f"{name}:")
         else:
             heading = f"recommendations for {name}, from {counted(len(ratings), noun)}:"
-        lines += [line for place, one in enumerate(best, 1) for line in recommended_lines(one, place)]
+        lines += _lines(best)
         if not best:
             note(f"{name}: no item is left; all that may be recommended are rated already (--seen)")
     return Output(answers[0] if len(answers) == 1 else {"users": answers}, lines, heading)
 
 
-def _lines_of(path: str) -> Iterator[str]:
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise InputError(f"--item-file: there is no file {path}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"--item-file: {path} is not UTF-8") from None
-    except OSError as error:
-        raise InputError(f"--item-file: {path} cannot be read: {error.strerror}") from None
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+def _lines(best: Iterable[Any]) -> list[str]:
+    from prefmover.explain.recommendation import recommended_lines
+
+    return [line for place, one in enumerate(best, 1) for line in recommended_lines(one, place)]
+
+
+def _candidates(path: str) -> list[str]:
+    lines = [line.strip() for line in read_text(path, "--item-file: ").splitlines() if line.strip()]
     if not lines:
         raise InputError(f"--item-file: {path} is empty; give an id or a title on each line")
-    yield from lines
+    return lines

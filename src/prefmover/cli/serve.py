@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Option
 
-from prefmover.cli.options import Threads
-from prefmover.cli.source import SourceOptions
+from prefmover.cli.options import SourceOptions, Threads
 from prefmover.cli.terminal import note, progress
 from prefmover.errors import InputError, MissingExtraError
 

@@ -26,11 +26,12 @@ from dataclasses import dataclass
 from io import BytesIO, StringIO
 from os import PathLike
 from pathlib import Path
+from shutil import rmtree
 from typing import Any, NamedTuple
 
 import typer
 
-from prefmover._format import CONTROL, printable
+from prefmover._format import CONTROL, counted, printable
 from prefmover.errors import InputError
 from prefmover.execution import atomic
 
@@ -195,6 +196,17 @@ def write_table(table: Any, path: Path) -> None:
     atomic.write(path, buffer.getvalue())
 
 
+def write_rows(
+    table: Any, file: Path, noun: str, n_users: int, how: str = "", parts: Path | None = None
+) -> Output:
+    """Write a table of what some users get, remove the parts that it was made of, and note its size."""
+    write_table(table, file)
+    if parts:
+        rmtree(parts, ignore_errors=True)
+    note(f"{counted(table.num_rows, noun)} for {counted(n_users, 'user')}{how}")
+    return Output({"file": str(file), "users": n_users, "rows": table.num_rows}, [str(file)])
+
+
 def csv_lines(table: Any) -> list[str]:
     """Return a table as CSV, with quotes only where needed (Arrow quotes all text)."""
     out = StringIO(newline="")
@@ -202,6 +214,18 @@ def csv_lines(table: Any) -> list[str]:
     rows.writerow(table.column_names)
     rows.writerows(zip(*(column.to_pylist() for column in table.columns), strict=True))
     return out.getvalue().removesuffix("\n").split("\n")
+
+
+def read_text(path: str, option: str = "") -> str:
+    """Return the text of a file; errors begin with the option that names it."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"{option}there is no file {path}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{option}{path} is not UTF-8") from None
+    except OSError as error:
+        raise InputError(f"{option}{path} cannot be read: {error.strerror}") from None
 
 
 def write_text(text: str | bytes, path: Path) -> None:
