@@ -1,7 +1,6 @@
 """Files in: every format gives the same ratings, every defect is located."""
 
 import gzip
-import io
 import re
 import subprocess
 import sys
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from prefmover.data.columns import read_pairs
-from prefmover.data.delimited import Schema
 from prefmover.data.file_options import FileOptions
 from prefmover.data.ids import MISSING_ID
 from prefmover.data.ratings import Ratings
@@ -232,63 +230,3 @@ def test_pairs(write):
         read_pairs(write("user,item\n1,a\n2,\n"))
     with pytest.raises(InputError, match=names("'item'")):
         read_pairs(write("user,x\n1,a\n"))
-
-
-# Schemas: the columns are known
-
-SCHEMA = Schema("::", {"user": "int", "note": None, "title": "text", "rating": "float"})
-
-
-def test_a_schema():
-    columns, origin = SCHEMA.read(b'1::x::"A::2.5\r\n\r\n2::y::\x1f"B::3\r\n', "a.dat")
-    assert columns["user"].tolist() == [1, 2]
-    assert columns["title"].to_pylist() == ['"A', '\x1f"B']
-    assert columns["rating"].tolist() == [2.5, 3.0]
-    assert "note" not in columns
-    assert origin.at(1, "rating") == "a.dat, line 3, column 'rating'"
-
-
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        (b"1::x::A::2.5\n2::y::B\n", (2, 3, 4)),
-        (b"1::x::A::2.5\n2::y::B::high\n", (2, "'rating'", "'high'")),
-        (b"1::x::A::2.5\n2::y::B::\n", (2, "'rating'")),
-        (b"1::x::A::2.5\n2.5::y::B::1\n", (2, "'user'", "'2.5'")),
-        (b"1,x,A,2.5\n", (1, 4, "commas")),
-        (b"1::x::A::2.5\nuser::note::title::rating\n", (2, "'user'", "header")),
-        (b"1::x::\xe9::2.5\n", (1, "0xe9", "latin-1")),
-        (b"", (0,)),
-    ],
-)
-def test_a_schema_names_the_defect(text, named):
-    with pytest.raises(InputError, match=names("a.dat", *named)):
-        SCHEMA.read(text, "a.dat")
-
-
-def test_a_schema_with_a_header_and_quotes():
-    schema = Schema(",", {"id": "int", "name": "text"}, header=True)
-    columns, origin = schema.read(b'id,name\n1,"a\nb, c"\n2,d\n', "a.csv")
-    assert columns["name"].to_pylist() == ["a\nb, c", "d"]
-    assert origin.at(1) == "a.csv, line 4"
-    with pytest.raises(InputError, match=names("a.csv", 1, "id,name")):
-        schema.read(b"1,a\n2,b\n", "a.csv")
-    with pytest.raises(InputError, match=names("a.csv")):
-        schema.read(b"id,name\n", "a.csv")
-
-
-def test_latin_1_unless_it_is_utf_8():
-    schema = Schema("|", {"id": "int", "name": "text"}, encoding="latin-1")
-    for encoding in ("latin-1", "utf-8", "utf-8-sig"):
-        columns, _ = schema.read("1|\u00e9t\u00e9\n".encode(encoding), "a")
-        assert columns["name"].to_pylist() == ["\u00e9t\u00e9"]
-
-
-def test_batches():
-    schema = Schema("\t", {"id": "int", "x": "float"}, header=True)
-    text = b"id\tx\n" + b"".join(b"%d\t%d.5\n" % (k, k) for k in range(600_000))
-    batches = list(schema.batches(lambda: io.BytesIO(text), "a.tsv"))
-    assert len(batches) > 1
-    assert sum(batch[1].sum() for batch in batches) == sum(k + 0.5 for k in range(600_000))
-    with pytest.raises(InputError, match=names("a.tsv", "600,002", "'x'", "'high'")):
-        list(schema.batches(lambda: io.BytesIO(text + b"1\thigh\n"), "a.tsv"))

@@ -15,10 +15,10 @@ from scipy import sparse
 
 from prefmover import InputError, ItemGeometry, Ratings, Scale
 from prefmover.data.build import check_rows
-from prefmover.data.delimited import Schema
 from prefmover.data.file_options import FileOptions
 from prefmover.data.ids import IdIndex, as_ids
 from prefmover.datasets.archive import Files
+from prefmover.datasets.reading import Layout
 from prefmover.evaluation.experiment import Experiment, parse_ks, parse_shares
 from prefmover.evaluation.folder import RunFolder
 from prefmover.model.arrays import check_arrays
@@ -200,11 +200,11 @@ def test_settings_of_the_wrong_type(tmp_path, line):
 
 
 def test_integers_beyond_64_bits_in_a_table():
-    schema = Schema(",", {"movieId": "int", "tag": "text"}, header=True)
+    layout = Layout({"movieId": "int", "tag": "text"})
     with pytest.raises(InputError, match=names("tags.csv", 2)):
-        schema.read(b"movieId,tag\n" + b"9" * 30 + b",x\n", "tags.csv")
+        layout.parse(b"movieId,tag\n" + b"9" * 30 + b",x\n", "tags.csv")
     with pytest.raises(InputError, match=r"tags\.csv"):
-        schema.read(b'movieId,tag\nx,"' + b"a" * 200_000 + b"\n", "tags.csv")
+        layout.parse(b'movieId,tag\nx,"' + b"a" * 200_000 + b"\n", "tags.csv")
 
 
 def archive(*entries):

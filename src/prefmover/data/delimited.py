@@ -6,8 +6,6 @@ r"""Delimited text: bytes in, columns out, or an error that names the line.
 
 Arrow parses at full speed and needs a separator of one byte. The slow and exact walk through the lines
 (:meth:`Delimited.rows`) is for small tables and for errors, which name the line.
-
-:class:`Delimited` opens any table; :class:`Schema` describes files whose layout is known beforehand.
 """
 
 from __future__ import annotations
@@ -18,16 +16,14 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, BinaryIO, Literal
+from typing import Any, Literal
 
-from prefmover.data.ids import from_arrow
 from prefmover.data.raw_files import BadLines, Origin, to_utf8
 from prefmover.errors import InputError
 
-__all__ = ["Delimited", "Kind", "Schema"]
+__all__ = ["BLOCK", "SEPARATORS", "Delimited", "Kind"]
 
 Kind = Literal["int", "float", "text", "code"]
 """What a column has. ``"code"`` is text that repeats: each text is stored once, and a row is its number."""
@@ -40,7 +36,6 @@ SEPARATORS = {"::": "'::'", "\t": "tabs", ",": "commas", ";": "semicolons", "|":
 PRINTED = [separator for separator in SEPARATORS if separator != " "]
 
 BLOCK = 1 << 22  # bytes that Arrow parses at a time
-HEAD = 1 << 16  # bytes of a stream that are enough for its first line
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +53,8 @@ class Delimited:
     delimiter: str
     quotes: bool
     escapes: bool
-    first: tuple[str, ...]
+    lines_before: int
+    first: tuple[str, ...] = ()
 
     @classmethod
     def open(
@@ -73,12 +69,14 @@ class Delimited:
         at_least: int | None = None,
         is_header: Callable[[list[str]], bool] = lambda _: False,
         expected: str = "columns",
+        lines_before: int = 0,
     ) -> Delimited:
         """Decode text and split its first line into fields.
 
         By default, the separator (one or two characters) is the one that makes a header or at least
         ``n_columns`` columns (or else ``at_least``), and fields are quoted if it is one byte and there are
-        quotes. ``file`` and ``expected``, the expected columns, are for messages.
+        quotes. For messages are ``file``, ``expected`` (the expected columns), and ``lines_before``, the
+        number of lines of the file before this part of it.
         """
         text = to_utf8(data, encoding, file)
         if not text.strip():
@@ -95,12 +93,26 @@ class Delimited:
         # a quote must not swallow the lines after it.
         quotes = one_byte and b'"' in text if quotes is None else quotes
         escapes = quotes and _has_escapes(text, delimiter)
-        _, first = next(_rows(io.BytesIO(text), file, delimiter, quotes, escapes))
-        return cls(text, file, shown, delimiter, quotes, escapes, tuple(f.strip() for f in first))
+        table = cls(text, file, shown, delimiter, quotes, escapes, lines_before)
+        _, first = next(table.rows())
+        return replace(table, first=tuple(field.strip() for field in first))
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the number of the first line and the fields of every row: slow and exact."""
-        return _rows(io.BytesIO(self.data), self.file, self.delimiter, self.quotes, self.escapes)
+        """Yield the number of the first line and the fields of every row with any: slow and exact."""
+        text = io.TextIOWrapper(io.BytesIO(self.data), "utf-8-sig", errors="replace", newline="")
+        quoting: Any = csv.QUOTE_MINIMAL if self.quotes else csv.QUOTE_NONE
+        escape = "\\" if self.escapes else None
+        reader = csv.reader(text, delimiter=self.delimiter, quoting=quoting, escapechar=escape)
+        line = 1 + self.lines_before
+        try:
+            for fields in reader:
+                if fields:
+                    yield line, fields
+                line = reader.line_num + 1 + self.lines_before
+        except csv.Error as error:
+            too_long = "limit" in str(error)
+            reason = "a quote is never closed, or a field is longer than 128 KB" if too_long else error
+            raise InputError(f"{self.file}, line {line:,} is not a line of CSV: {reason}") from error
 
     def records(self, *, header: bool = True, bad: BadLines | None = None) -> Iterator[tuple[int, list[str]]]:
         """Yield line number and fields of every row below the header, without blank and bad rows."""
@@ -141,52 +153,32 @@ class Delimited:
 
         Rows with another number of columns are left out if the bad lines are not errors.
         """
-        bad = bad or BadLines(self.file)
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
+        bad = bad or BadLines(self.file)
         n_header_lines = 0
         if header:
             second = list(islice(self.rows(), 1, 2))
             if not second:
                 raise InputError(f"{self.file} has a header but no rows below it")
-            n_header_lines = second[0][0] - 1
+            n_header_lines = second[0][0] - 1 - self.lines_before
         left_out: list[str] = []
-        with self._explained(lambda: io.BytesIO(self.data), kinds, names, header):
-            options = self._arrow_options(kinds, n_header_lines, None if bad.are_errors else left_out)
-            table = _complete(arrow_csv.read_csv(pa.BufferReader(self.data), **options))
-        if left_out:
-            for line, fields in self.rows():
-                if len(fields) != len(self.first):
-                    bad.add(self._uneven(line, fields))
-        return {k: table.column(str(k)) for k in kinds}
-
-    def _arrow_options(
-        self, kinds: Mapping[int, Kind], n_header_lines: int, left_out: list[str] | None = None
-    ) -> dict[str, Any]:
-        """Return the options with which Arrow parses columns "0", "1", ... of these kinds.
-
-        Rows with another number of columns are errors, or are added to ``left_out``.
-        """
-        import pyarrow as pa
-        from pyarrow import csv as arrow_csv
-
-        types = {"int": pa.int64(), "float": pa.float64(), "text": pa.string()}
-        types["code"] = pa.dictionary(pa.int32(), pa.string())
-        names, quote = [str(k) for k in range(len(self.first))], '"' if self.quotes else False
-        read = arrow_csv.ReadOptions(column_names=names, block_size=BLOCK, skip_rows=n_header_lines)
 
         def leave_out(row: Any) -> str:
-            assert left_out is not None
             left_out.append(row.text)
             return "skip"
 
+        types = {"int": pa.int64(), "float": pa.float64(), "text": pa.string()}
+        types["code"] = pa.dictionary(pa.int32(), pa.string())
+        columns = [str(k) for k in range(len(self.first))]
+        read = arrow_csv.ReadOptions(column_names=columns, block_size=BLOCK, skip_rows=n_header_lines)
         parse = arrow_csv.ParseOptions(
             delimiter=self.delimiter,
-            quote_char=quote,
+            quote_char='"' if self.quotes else False,
             escape_char="\\" if self.escapes else False,
             newlines_in_values=self.quotes,
-            invalid_row_handler=None if left_out is None else leave_out,
+            invalid_row_handler=None if bad.are_errors else leave_out,
         )
         convert = arrow_csv.ConvertOptions(
             column_types={str(k): types[kind] for k, kind in kinds.items()},
@@ -194,34 +186,22 @@ class Delimited:
             strings_can_be_null=False,
             quoted_strings_can_be_null=False,
         )
-        return {"read_options": read, "parse_options": parse, "convert_options": convert}
-
-    @contextmanager
-    def _explained(
-        self, open_stream: Callable[[], Any], kinds: Mapping[int, Kind], names: Sequence[str], header: bool
-    ) -> Iterator[None]:
-        """Turn an error of Arrow into one that names the first bad line, after a slow walk through all."""
-        import pyarrow as pa
-
         try:
-            yield
+            table = arrow_csv.read_csv(pa.BufferReader(self.data), read, parse, convert)
+            if any(column.null_count for column in table.columns):
+                raise pa.ArrowInvalid("a field is empty")
         except pa.ArrowInvalid as error:
-            with open_stream() as stream:
-                rows = _rows(stream, self.file, self.delimiter, self.quotes, self.escapes)
-                defect = self._defect(rows, kinds, names, header)
-            raise InputError(
-                defect or f"{self.file} cannot be read: {error}", argument="on_bad_lines"
-            ) from error
+            defect = self._defect(kinds, names, header) or f"{self.file} cannot be read: {error}"
+            raise InputError(defect, argument="on_bad_lines") from error
+        if left_out:
+            for line, fields in self.rows():
+                if len(fields) != len(self.first):
+                    bad.add(self._uneven(line, fields))
+        return {k: table.column(str(k)) for k in kinds}
 
-    def _defect(
-        self,
-        rows: Iterator[tuple[int, list[str]]],
-        kinds: Mapping[int, Kind],
-        names: Sequence[str],
-        header: bool,
-    ) -> str:
+    def _defect(self, kinds: Mapping[int, Kind], names: Sequence[str], header: bool) -> str:
         """Return a description of the first row that has other columns, or a field of the wrong kind."""
-        for k, (line, fields) in enumerate(rows):
+        for k, (line, fields) in enumerate(self.rows()):
             if len(fields) != len(self.first):
                 return f"{self._uneven(line, fields)}; correct the line, or pass on_bad_lines='skip'"
             if header and k == 0:
@@ -245,129 +225,6 @@ class Delimited:
             f"{self.file}, line {line:,} has {len(fields)} columns where {len(self.first)} are expected "
             f"(separator {self.separator!r}): {self.separator.join(fields)[:60]!r}"
         )
-
-
-def _complete(part: Any) -> Any:
-    """Return an Arrow table or batch, unless a field is empty."""
-    import pyarrow as pa
-
-    if any(column.null_count for column in part.columns):
-        raise pa.ArrowInvalid("a field is empty")
-    return part
-
-
-@dataclass(frozen=True, slots=True)
-class Schema:
-    r"""The columns of files whose layout is known.
-
-    Attributes
-    ----------
-    separator : str
-        Fields may be quoted if it is a comma.
-    columns : dict
-        Name -> ``"int"``, ``"float"``, ``"text"``, or None for a column that is skipped; in the order of
-        the file.
-    header : bool
-        Whether the first line has the names.
-    encoding : str
-        ``"utf-8"``, or ``"latin-1"``, in which case a file that is valid UTF-8 is read as UTF-8: somebody
-        has converted it.
-
-    Examples
-    --------
-    >>> schema = Schema("::", {"user": "int", "item": "int", "rating": "float"})
-    >>> columns, origin = schema.read(b"1::20::3.5\r\n2::20::4\r\n", "ratings.dat")
-    >>> columns["rating"], origin.at(1)
-    (array([3.5, 4. ]), 'ratings.dat, line 2')
-    >>> schema.read(b"1::20::3.5\n2::20::five\n", "ratings.dat")
-    Traceback (most recent call last):
-    prefmover.errors.InputError: ratings.dat, line 2, column 'rating': 'five' is not a number
-    """
-
-    separator: str
-    columns: dict[str, Kind | None]
-    header: bool = False
-    encoding: Literal["utf-8", "latin-1"] = "utf-8"
-
-    @property
-    def _kinds(self) -> dict[int, Kind]:
-        return {k: kind for k, kind in enumerate(self.columns.values()) if kind is not None}
-
-    def read(self, data: bytes, file: str) -> tuple[dict[str, Any], Origin]:
-        """Return columns by name, numbers as NumPy arrays and text as Arrow arrays, and their origin."""
-        table = self._open(data, file)
-        names = list(self.columns)
-        parsed = table.parse(self._kinds, header=self.header, names=names)
-        columns = {
-            names[k]: whole if self.columns[names[k]] == "text" else from_arrow(whole)
-            for k, whole in ((k, column.combine_chunks()) for k, column in parsed.items())
-        }
-        return columns, table.origin(header=self.header)
-
-    def _open(self, data: bytes, file: str) -> Delimited:
-        """Open text after checking its first line."""
-        encoding: str = self.encoding
-        if encoding != "utf-8":  # no second copy of a long file
-            with suppress(UnicodeDecodeError):
-                data.decode()
-                encoding = "utf-8"
-        expected, quotes = self.separator.join(self.columns), self.separator == ","
-        table = Delimited.open(
-            data, file, encoding=encoding, separator=self.separator, quotes=quotes, expected=expected
-        )
-        shown = self.separator.join(table.first)
-        if len(table.first) != len(self.columns):
-            others = [
-                name
-                for separator, name in SEPARATORS.items()
-                if separator != self.separator and shown.count(separator) == len(self.columns) - 1
-            ]
-            actual = f"columns separated by {others[0]}" if others else f"{len(table.first)} columns"
-            wanted = f"{len(self.columns)} columns separated by {SEPARATORS[self.separator]}"
-            raise InputError(f"{file}, line 1: {actual}; expected {wanted}: {shown[:80]!r}")
-        if self.header and list(table.first) != list(self.columns):
-            raise InputError(
-                f"{file}, line 1: expected the header {expected!r}, not {shown[:80]!r}; put it first"
-            )
-        return table
-
-    def batches(self, open_stream: Callable[[], Any], file: str) -> Iterator[list[Any]]:
-        """Yield the columns of a long file a few megabytes at a time, as lists of NumPy arrays of numbers.
-
-        ``open_stream`` opens the file (UTF-8, decompressed) as a context manager.
-        """
-        from pyarrow import csv as arrow_csv
-
-        with open_stream() as stream:
-            head = stream.read(HEAD)
-        table = self._open(head[: head.rfind(b"\n") + 1] or head, file)
-        options = table._arrow_options(self._kinds, int(self.header))
-        explained = table._explained(open_stream, self._kinds, list(self.columns), self.header)
-        with explained, open_stream() as stream:
-            for batch in arrow_csv.open_csv(stream, **options):
-                yield [from_arrow(column) for column in _complete(batch).columns]
-
-
-def _rows(
-    stream: BinaryIO, file: str, delimiter: str, quotes: bool, escapes: bool = False
-) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of the first line and the fields of every row that is not empty."""
-    text = io.TextIOWrapper(stream, "utf-8-sig", errors="replace", newline="")
-    quoting: Any = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
-    reader = csv.reader(text, delimiter=delimiter, quoting=quoting, escapechar="\\" if escapes else None)
-    line = 1
-    try:
-        for fields in reader:
-            if fields:
-                yield line, fields
-            line = reader.line_num + 1
-    except csv.Error as error:
-        too_long = "limit" in str(error)
-        reason = "a quote is never closed, or a field is longer than 128 KB" if too_long else error
-        raise InputError(f"{file}, line {line:,} is not a line of CSV: {reason}") from error
-    finally:
-        with suppress(ValueError):  # the stream may be closed already
-            text.detach()  # the caller closes the stream
 
 
 def _is_kind(kind: Kind, value: str) -> bool:

@@ -18,12 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from prefmover._typing import Ints
-from prefmover.data.columns import Columns
-from prefmover.data.ratings import Scale, from_columns
+from prefmover.data.scale import Scale
 from prefmover.dataset import Dataset
 from prefmover.datasets.archive import Files
-from prefmover.datasets.reading import Tags, assemble, read_headed, refuse_repeats
+from prefmover.datasets.reading import Layout, Tags, assemble, most_used, read_ratings, refuse_repeats
 from prefmover.datasets.registry import Source
 from prefmover.errors import InputError
 from prefmover.items import features
@@ -32,6 +30,13 @@ from prefmover.items.vectors import ItemVectors
 
 __all__ = ["read"]
 
+RATINGS = Layout({"user_id": "int", "book_id": "int", "rating": "float"})
+BOOKS = Layout(
+    {"book_id": "int", "goodreads_book_id": "int", "title": "text", "authors": "text"},
+    optional={"genres": "text", "original_publication_year": "text"},
+)
+TAGS = Layout({"tag_id": "int", "tag_name": "text"})
+BOOK_TAGS = Layout({"goodreads_book_id": "int", "tag_id": "int", "count": "int"})
 # fmt: off
 ABOUT_READERS = frozenset((
     "all-time-favorites", "audible", "audio", "audiobook", "audiobooks", "book-club", "bookclub", "books",
@@ -49,20 +54,13 @@ MOST_GENRES = 20  # shelves of a book that are shown; the fewest readers use the
 
 def read(source: Source, files: Files) -> Dataset:
     """Return the data set in some files, without a check of its size."""
-    kinds: dict[str, Any] = {"user_id": "int", "book_id": "int", "rating": "float"}
-    columns, origin = read_headed(files, "ratings.csv", kinds)
-    ratings = from_columns(
-        Columns(tuple(columns.values()), tuple(columns), origin), scale=Scale(1.0, 5.0, 1.0)
-    )
-    needed: dict[str, Any] = dict.fromkeys(("book_id", "goodreads_book_id"), "int")
-    needed |= dict.fromkeys(("title", "authors"), "text")
-    optional: dict[str, Any] = dict.fromkeys(("genres", "original_publication_year"), "text")
-    books, origin = read_headed(files, "books.csv", needed, optional=optional)
+    ratings = read_ratings(files, "ratings.csv", RATINGS, scale=Scale(1.0, 5.0, 1.0))
+    books, origin = BOOKS.read(files, "books.csv")
     refuse_repeats(books["book_id"], "book", origin)
     shelves = _shelves(files, books)
     ids, titles = books["book_id"], [title.strip() for title in books["title"]]
     years = [parse_year(year) or 0 for year in books.get("original_publication_year", [""] * len(ids))]
-    catalog = Catalog(ids, titles, years, _shown(shelves, ids))
+    catalog = Catalog(ids, titles, years, most_used(shelves, ids, MOST_GENRES))
     return assemble(source, files, ratings, catalog, lambda: _vectors(shelves, catalog, books["authors"]))
 
 
@@ -86,30 +84,19 @@ def _shelved(files: Files, books: dict[str, Any]) -> list[tuple[int, str, int]]:
             f"{files.path} has no shelves of books: neither book_tags.csv and tags.csv, as published, nor a "
             "column genres in books.csv; add the missing files"
         )
-    tags, origin = read_headed(files, "tags.csv", {"tag_id": "int", "tag_name": "text"})
+    tags, origin = TAGS.read(files, "tags.csv")
     refuse_repeats(tags["tag_id"], "tag", origin)
     name_of = dict(zip(tags["tag_id"].tolist(), tags["tag_name"], strict=True))
     book_of = dict(zip(books["goodreads_book_id"].tolist(), books["book_id"].tolist(), strict=True))
-    kinds: dict[str, Any] = {"goodreads_book_id": "int", "tag_id": "int", "count": "int"}
-    given, origin = read_headed(files, "book_tags.csv", kinds)
+    given, origin = BOOK_TAGS.read(files, "book_tags.csv")
     rows = []
-    for row, (book, tag, count) in enumerate(zip(*(given[name].tolist() for name in kinds), strict=True)):
+    listed = (column.tolist() for column in given.values())
+    for row, (book, tag, count) in enumerate(zip(*listed, strict=True)):
         if tag not in name_of:
             raise InputError(f"{origin.at(row, 'tag_id')}: tag {tag} is not in tags.csv")
         if book in book_of and count > 0:  # a few published counts are -1
             rows.append((book_of[book], name_of[tag], count))
     return rows
-
-
-def _shown(shelves: Tags, ids: Ints) -> list[list[str]]:
-    """Return the shelves of each book, those that most readers use first, at most MOST_GENRES."""
-    order = np.lexsort((np.arange(len(shelves.tags)), -shelves.counts))
-    of: dict[int, list[str]] = {book: [] for book in ids.tolist()}
-    for k in order.tolist():
-        names = of[int(shelves.items[k])]
-        if len(names) < MOST_GENRES and shelves.tags[k] not in names:
-            names.append(shelves.tags[k])
-    return list(of.values())
 
 
 def _vectors(shelves: Tags, catalog: Catalog, authors: list[str]) -> ItemVectors:

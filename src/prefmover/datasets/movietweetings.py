@@ -8,41 +8,31 @@ from __future__ import annotations
 
 from functools import partial
 
-from prefmover.data.columns import Columns
-from prefmover.data.delimited import Schema
-from prefmover.data.ratings import Scale, from_columns
+from prefmover.data.scale import Scale
 from prefmover.dataset import Dataset
 from prefmover.datasets.archive import Files
-from prefmover.datasets.reading import assemble, read_times, refuse_repeats
+from prefmover.datasets.reading import Layout, assemble, read_ratings, read_times, refuse_repeats
 from prefmover.datasets.registry import Source
 from prefmover.items import features
 from prefmover.items.catalog import Catalog, split_year
 
 __all__ = ["read"]
 
-RATINGS = Schema("::", {"user": "int", "item": "text", "rating": "float", "timestamp": None})
-MOVIES = Schema("::", {"item": "text", "title": "text", "genres": "text"})
+RATINGS = Layout({"user": "int", "item": "text", "rating": "float", "timestamp": None}, "::", header=False)
+MOVIES = Layout({"item": "text", "title": "text", "genres": "text"}, "::", header=False)
 
 
 def read(source: Source, files: Files) -> Dataset:
     """Return the data set in some files, without a check of its size."""
-    columns, origin = RATINGS.read(files.read("ratings.dat"), files.where("ratings.dat"))
-    listed = Columns(
-        (columns["user"], columns["item"].to_pylist(), columns["rating"]), tuple(columns), origin
-    )
-    ratings = from_columns(listed, scale=Scale(0.0, 10.0, 1.0), zeros="rating")
-    movies, origin = MOVIES.read(files.read("movies.dat"), files.where("movies.dat"))
-    ids = [id_.strip() for id_ in movies["item"].to_pylist()]
+    ratings = read_ratings(files, "ratings.dat", RATINGS, scale=Scale(0.0, 10.0, 1.0), zeros="rating")
+    movies, origin = MOVIES.read(files, "movies.dat")
+    ids = [id_.strip() for id_ in movies["item"]]
     refuse_repeats(ids, "film", origin)
-    split = [split_year(title) for title in movies["title"].to_pylist()]
-    genres = [[genre for genre in some.split("|") if genre] for some in movies["genres"].to_pylist()]
+    split = [split_year(title) for title in movies["title"]]
+    genres = [[genre for genre in some.split("|") if genre] for some in movies["genres"]]
     catalog = Catalog(ids, [title for title, _ in split], [year for _, year in split], genres)
-    times = partial(read_times, files, "ratings.dat", RATINGS)
     return assemble(
-        source,
-        files,
-        ratings,
-        catalog,
+        source, files, ratings, catalog,
         lambda: features.from_genres(catalog.ids, catalog.genres),
-        times=times,
-    )
+        times=partial(read_times, files, "ratings.dat", RATINGS),
+    )  # fmt: skip

@@ -1,9 +1,9 @@
-"""Reading published files: tables with a header, times, and the data set that all layouts end with."""
+"""Reading published files: tables of a known layout, and the data set that all of them end with."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from prefmover._typing import Ids, Ints
 from prefmover.data.columns import Columns
-from prefmover.data.delimited import Delimited, Kind, Schema
+from prefmover.data.delimited import BLOCK, SEPARATORS, Delimited, Kind
 from prefmover.data.ids import from_arrow
 from prefmover.data.ratings import Ratings, from_columns
 from prefmover.data.raw_files import Origin
@@ -23,7 +23,16 @@ from prefmover.items.catalog import Catalog
 from prefmover.items.geometry import ItemGeometry
 from prefmover.items.vectors import ItemVectors
 
-__all__ = ["Tags", "assemble", "check_counts", "read_headed", "read_times", "refuse_repeats"]
+__all__ = [
+    "Layout",
+    "Tags",
+    "assemble",
+    "check_counts",
+    "most_used",
+    "read_ratings",
+    "read_times",
+    "refuse_repeats",
+]
 
 
 class Tags(NamedTuple):
@@ -34,40 +43,85 @@ class Tags(NamedTuple):
     counts: Ints
 
 
-def read_headed(
-    files: Files,
-    name: str,
-    kinds: Mapping[str, Kind],
-    *,
-    separator: str = ",",
-    encoding: str = "utf-8",
-    optional: Mapping[str, Kind] | None = None,
-) -> tuple[dict[str, Any], Origin]:
-    """Return columns of a file by name: numbers as NumPy arrays, text as lists; and the origin of the rows.
+@dataclass(frozen=True, slots=True)
+class Layout:
+    r"""The columns of a published file, by name; None stands for one that is not read.
 
-    Columns of ``kinds`` must be there, those of ``optional`` may be missing. Fields may be quoted if they are
-    separated by commas.
+    With a header, columns are found by their names and there may be others, and those of ``optional`` may be
+    missing. Without one, the columns are these, in this order. Fields may be quoted if the separator is a
+    comma.
+
+    >>> layout = Layout({"user": "int", "item": "int", "rating": "float"}, "::", header=False)
+    >>> columns, origin = layout.parse(b"1::20::3.5\r\n2::20::4\r\n", "ratings.dat")
+    >>> columns["rating"], origin.at(1)
+    (array([3.5, 4. ]), 'ratings.dat, line 2')
+    >>> layout.parse(b"1::20::3.5\n2::20::five\n", "ratings.dat")
+    Traceback (most recent call last):
+    prefmover.errors.InputError: ratings.dat, line 2, column 'rating': 'five' is not a number
     """
-    file = files.where(name)
-    table = Delimited.open(
-        files.read(name),
-        file,
-        encoding=encoding,
-        separator=separator,
-        quotes=separator == ",",
-        expected=separator.join(kinds),
+
+    columns: Mapping[str, Kind | None]
+    separator: str = ","
+    header: bool = True
+    encoding: str = "utf-8"
+    optional: Mapping[str, Kind | None] = field(default_factory=dict)
+
+    def read(self, files: Files, name: str) -> tuple[dict[str, Any], Origin]:
+        """Return columns by name, numbers as NumPy arrays and text as lists, and the origin of the rows."""
+        return self.parse(files.read(name), files.where(name))
+
+    def blocks(self, files: Files, name: str) -> Iterator[tuple[dict[str, Any], Origin]]:
+        """Yield what :meth:`read` returns for each few megabytes of a long file; text need not be UTF-8."""
+        layout = replace(self, encoding="mixed")
+        with files.stream(name) as stream:
+            header = stream.readline(BLOCK) if self.header else b""
+            rows, lines_before = stream.read(BLOCK) + stream.readline(BLOCK), 0
+            while rows or not lines_before:
+                if rows.strip() or not lines_before:  # the last lines may be blank
+                    yield layout.parse(header + rows, files.where(name), lines_before)
+                lines_before += max(1, rows.count(b"\n"))
+                rows = stream.read(BLOCK) + stream.readline(BLOCK)
+
+    def parse(self, data: bytes, file: str, lines_before: int = 0) -> tuple[dict[str, Any], Origin]:
+        """Return what :meth:`read` does, of the content of a file or of a part of it."""
+        expected = self.separator.join(self.columns)
+        table = Delimited.open(
+            data, file, encoding=self.encoding, separator=self.separator, quotes=self.separator == ",",
+            expected=expected, lines_before=lines_before,
+        )  # fmt: skip
+        missing = [name for name in self.columns if name not in table.first] if self.header else []
+        if missing or (not self.header and len(table.first) != len(self.columns)):
+            shown, n = self.separator.join(table.first), len(self.columns)
+            used = [name for one, name in SEPARATORS.items() if shown.count(one) == n - 1]
+            problem = f"lacks the column {missing[0]!r}" if missing else f"has {len(table.first)} columns"
+            problem += f", or columns separated by {used[0]}" if used else ""
+            wanted = f"expected {n} columns separated by {SEPARATORS[self.separator]}, {expected!r}"
+            raise InputError(f"{file}, line 1 {problem}; {wanted}, not {shown[:80]!r}")
+        names = table.first if self.header else tuple(self.columns)
+        chosen = {**self.columns, **{name: kind for name, kind in self.optional.items() if name in names}}
+        kinds = {names.index(name): kind for name, kind in chosen.items() if kind is not None}
+        parsed = table.parse(kinds, header=self.header, names=names)
+        columns = {
+            names[k]: column.to_pylist() if kinds[k] == "text" else from_arrow(column.combine_chunks())
+            for k, column in parsed.items()
+        }
+        return columns, table.origin(header=self.header)
+
+
+def read_ratings(
+    files: Files, name: str, layout: Layout, *, implicit: bool = False, **meaning: Any
+) -> Ratings:
+    """Return the ratings in a file, of which the columns user, item and rating are read."""
+    columns, origin = layout.read(files, name)
+    return from_columns(
+        Columns(tuple(columns.values()), tuple(columns), origin, implicit=implicit), **meaning
     )
-    missing = [column for column in kinds if column not in table.first]
-    if missing:
-        shown = ", ".join(table.first)[:80]
-        raise InputError(f"{file}, line 1 lacks the column {missing[0]!r}; it has {shown!r}")
-    wanted = dict(kinds) | {c: kind for c, kind in (optional or {}).items() if c in table.first}
-    positions = {table.first.index(column): kind for column, kind in wanted.items()}
-    parsed = table.parse(positions, header=True, names=table.first)
-    columns: dict[str, Any] = {}
-    for (column, kind), whole in zip(wanted.items(), parsed.values(), strict=True):
-        columns[column] = whole.to_pylist() if kind == "text" else from_arrow(whole.combine_chunks())
-    return columns, table.origin(header=True)
+
+
+def read_times(files: Files, name: str, layout: Layout) -> Ratings:
+    """Return the times in a file of users, items, ratings and times, as a table."""
+    *_, rating, time = layout.columns
+    return read_ratings(files, name, replace(layout, columns={**layout.columns, rating: None, time: "float"}))
 
 
 def refuse_repeats(ids: Any, what: str, origin: Origin) -> None:
@@ -120,13 +174,18 @@ def assemble(
     return data
 
 
-def read_times(files: Files, name: str, schema: Schema) -> Ratings:
-    """Return the times in a file of users, items, ratings and times, as a table; the layout has no other."""
-    user, item, rating, time = schema.columns
-    kinds: dict[str, Kind | None] = {**schema.columns, rating: None, time: "float"}
-    columns, origin = replace(schema, columns=kinds).read(files.read(name), files.where(name))
-    values = [column if isinstance(column, np.ndarray) else column.to_pylist() for column in columns.values()]
-    return from_columns(Columns(tuple(values), (user, item, time), origin))
+def most_used(tags: Tags, ids: Ints, most: int) -> list[list[str]]:
+    """Return different tags of each item, those with the highest counts first, at most ``most``.
+
+    >>> most_used(Tags(np.array([7, 7, 8]), ["old", "new", "new"], np.array([1, 3, 2])), np.array([8, 7]), 5)
+    [['new'], ['new', 'old']]
+    """
+    of: dict[int, list[str]] = {item: [] for item in ids.tolist()}
+    for k in np.argsort(-tags.counts, kind="stable").tolist():
+        names = of.get(int(tags.items[k]), [])
+        if len(names) < most and tags.tags[k] not in names:
+            names.append(tags.tags[k])
+    return list(of.values())
 
 
 def check_counts(source: Source, data: Dataset) -> None:

@@ -14,7 +14,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,23 +21,23 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Bools, Ints
-from prefmover.data.delimited import Schema
+from prefmover.data.delimited import Kind
+from prefmover.data.raw_files import Origin
 from prefmover.datasets.archive import Files
+from prefmover.datasets.reading import Layout
 from prefmover.errors import InputError
 from prefmover.execution.atomic import cache_folder
 
 __all__ = ["Genome", "has_genome", "read_genome"]
 
+SCORES: dict[str, Kind | None] = {"movieId": "int", "tagId": "int", "relevance": "float"}
+TAGS: dict[str, Kind | None] = {"tagId": "int", "tag": "text"}
 FORMS = {
-    "genome-scores.csv": (
-        Schema(",", {"movieId": "int", "tagId": "int", "relevance": "float"}, header=True),
-        "genome-tags.csv",
-        Schema(",", {"tagId": "int", "tag": "text"}, header=True),
-    ),
+    "genome-scores.csv": (Layout(SCORES), "genome-tags.csv", Layout(TAGS)),
     "tag_relevance.dat": (
-        Schema("\t", {"movieId": "int", "tagId": "int", "relevance": "float"}),
+        Layout(SCORES, "\t", header=False),
         "tags.dat",
-        Schema("\t", {"tagId": "int", "tag": "text", "popularity": None}),
+        Layout({**TAGS, "popularity": None}, "\t", header=False),
     ),
 }
 FILES = tuple(name for scores, (_, tags, _) in FORMS.items() for name in (scores, tags))
@@ -80,39 +79,38 @@ def has_genome(files: Files) -> bool:
 
 def read_genome(files: Files, *, cache: Path | None = None) -> Genome:
     """Return the Tag Genome in some files, read once and then cached, by default in the user's cache."""
-    for scores_name, (schema, tags_name, tags_schema) in FORMS.items():
+    for scores_name, (layout, tags_name, tags_layout) in FORMS.items():
         if scores_name not in files:
             continue
         files.require([tags_name])
-        columns, _ = tags_schema.read(files.read(tags_name), files.where(tags_name))
-        tag_ids, tags = columns["tagId"], columns["tag"].to_pylist()
+        columns, _ = tags_layout.read(files, tags_name)
+        tag_ids, tags = columns["tagId"], columns["tag"]
         if len(np.unique(tag_ids)) < len(tag_ids):
             raise InputError(f"{files.where(tags_name)} lists a tag id twice")
         key = f"{CACHE_VERSION}|{files.key(scores_name)}|{files.key(tags_name)}"
         folder = (cache or cache_folder()) / f"genome-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
         arrays = _from_cache(folder, len(tags))
         if arrays is None:
-            batches = schema.batches(partial(files.stream, scores_name), files.where(scores_name))
-            arrays = _assemble(batches, files.where(scores_name), 1 + int(schema.header), tag_ids)
+            arrays = _assemble(layout.blocks(files, scores_name), files.where(scores_name), tag_ids)
             _to_cache(folder, *arrays)
         return Genome(arrays[0], tuple(tags), arrays[1])
     raise InputError(f"{files.path} has no Tag Genome: neither {' nor '.join(FORMS)}")
 
 
 def _assemble(
-    batches: Iterator[list[Any]], file: str, first_line: int, tag_ids: Ints
+    blocks: Iterator[tuple[dict[str, Any], Origin]], file: str, tag_ids: Ints
 ) -> tuple[Ints, npt.NDArray[np.float32]]:
     """Return movie ids, ascending, and the dense array of their scores."""
     n_tags, n_read = len(tag_ids), 0
     order = np.argsort(tag_ids)
     row_of: dict[int, int] = {}
     scores = np.full((64, n_tags), np.nan, np.float32)
-    for movie, tag, relevance in batches:
-        line = first_line + n_read
+    for columns, origin in blocks:
+        movie, tag, relevance = columns.values()
         column = order[np.minimum(np.searchsorted(tag_ids, tag, sorter=order), n_tags - 1)]
-        _check(tag_ids[column] == tag, line, file, "tag {} is not in the list of tags", tag)
+        _check(tag_ids[column] == tag, origin, "tag {} is not in the list of tags", tag)
         in_range = (relevance >= 0) & (relevance <= 1)  # False for NaN
-        _check(in_range, line, file, "a relevance of {}; expected 0 to 1", relevance)
+        _check(in_range, origin, "a relevance of {}; expected 0 to 1", relevance)
         movies, inverse = np.unique(movie, return_inverse=True)
         for m in movies.tolist():
             row_of.setdefault(m, len(row_of))
@@ -122,7 +120,7 @@ def _assemble(
         if len(row_of) > len(scores):
             scores = np.vstack([scores, np.full((len(row_of), n_tags), np.nan, np.float32)])
         rows = np.array([row_of[m] for m in movies.tolist()])[inverse]
-        _check(np.isnan(scores[rows, column]), line, file, "movie {} has this tag a second time", movie)
+        _check(np.isnan(scores[rows, column]), origin, "movie {} has this tag a second time", movie)
         scores[rows, column] = relevance
         n_read += len(movie)
     if not row_of:
@@ -141,10 +139,10 @@ def _assemble(
     return movies, scores
 
 
-def _check(valid: Bools, line: int, file: str, message: str, values: Any) -> None:
+def _check(valid: Bools, origin: Origin, message: str, values: Any) -> None:
     if not valid.all():
         k = int(np.argmin(valid))
-        raise InputError(f"{file}, line {line + k:,}: {message.format(values[k])}")
+        raise InputError(f"{origin.at(k)}: {message.format(values[k])}")
 
 
 def _from_cache(folder: Path, n_tags: int) -> tuple[Ints, npt.NDArray[np.float32]] | None:
