@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from prefmover.datasets import cinema
-from prefmover.measures import pairwise
-from prefmover.measures.table import MEASURES
+from prefmover.measures import MEASURES, pairwise
 
 GENRES = {
     "Action", "Adventure", "Animation", "Comedy", "Crime", "Documentary", "Drama", "Family",

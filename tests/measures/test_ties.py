@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prefmover import Dataset, InputError, Ratings, Scale, nearest, pairwise
-from prefmover.measures import _exact
+from prefmover.measures import _corated, _pmd
 from tests.measures.conftest import ROWS, SCALES, world
 from tests.messages import names
 
@@ -90,13 +90,13 @@ def test_the_cosine_of_whole_numbers_is_rounded_once(xy, xx, yy):
         xy = isqrt(xx * yy)
     shift = 400  # of the integer root, for 120 digits
     root = Fraction(isqrt(xx * yy << shift), 1 << shift // 2)
-    assert _exact.cosine(float(xy), float(xx), float(yy)) == float(Fraction(xy) / root)
+    assert _corated.cosine(float(xy), float(xx), float(yy)) == float(Fraction(xy) / root)
 
 
 @given(st.integers(0, 2**55), st.integers(0, 2**28 - 1), st.integers(1, 2**62 - 1))
 @settings(max_examples=300, deadline=None)
 def test_the_quotient_of_integers_is_rounded_once(high, low, total):
-    assert _exact.quotient(high, low, 28, total) == (high * 2**28 + low) / total
+    assert _pmd.as_distance(high, low, total, 1.0) == (high * 2**28 + low) / total
 
 
 @pytest.mark.parametrize("scale", SCALES)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from prefmover.dataset import Dataset
-from prefmover.measures.weights import Weight
+from prefmover.measures import Weight
 from prefmover.model import KNNRecommender
 
 pytestmark = pytest.mark.real_data

@@ -18,8 +18,8 @@ from prefmover.data.ratings import one_user
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.explain.text import html_table
+from prefmover.measures import MEASURES, Measure, find_measure
 from prefmover.measures.breakdown import Flow, PairBreakdown, breakdown, with_ids
-from prefmover.measures.table import MEASURES, Measure, find_measure
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,23 +8,25 @@
 
 ``table.py`` has one row for each measure. ``corated.py``, ``overlap.py``, ``distribution.py``,
 ``item_aware.py``, ``pmd.py``, ``agreement.py`` and ``opinions.py`` have the kernels and the breakdowns,
-``weights.py`` the rules that turn a value into a neighbor's weight.
+``measure.py`` the type of a row, and the rules that turn a value into a neighbor's weight.
 """
 
+import prefmover.measures.table  # noqa: F401 - it fills MEASURES
 from prefmover.measures.breakdown import Factor, Flow, PairBreakdown
 from prefmover.measures.estimates import EstimatedDistances, estimated_distances
-from prefmover.measures.pairs import value_blocks
-from prefmover.measures.table import (
+from prefmover.measures.measure import (
     MEASURES,
+    WEIGHTS,
     Convention,
     Measure,
     Style,
+    Weight,
     find_measure,
-    pairwise,
     register_measure,
     unregister_measure,
+    weight,
 )
-from prefmover.measures.weights import WEIGHTS, Weight, weight
+from prefmover.measures.pairs import pairwise, value_blocks
 
 __all__ = [
     "MEASURES",

@@ -5,6 +5,11 @@ once, so that the cost block of a pair is a few contiguous rows. The query's ite
 problem and the other user's items are the rows; if there are more of the latter, it is the other way round.
 The simplex prices row by row, and takes about a third of the steps with 20 rows and 200 columns that it
 takes with 200 and 20.
+
+Totals are whole numbers, and their quotients are rounded once: such a value depends on the number that it
+stands for, and on nothing else. Distances that are equal then tie, and the tie rule decides, not the noise of
+several roundings. The low parts are those of Dekker (Numerische Mathematik 18, 1971), correct to about 100
+bits.
 """
 
 from typing import NamedTuple
@@ -13,11 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover.execution.jit import kernel
-from prefmover.measures._exact import quotient
 from prefmover.ot._dual import copy
 from prefmover.ot._simplex import LIMB_BITS, OPTIMAL, STEPS, Workspace, solve, workspace
 
-__all__ = ["STEPS", "ItemCosts", "PairScratch", "UserMasses", "distances_from", "pair_scratch"]
+__all__ = ["STEPS", "ItemCosts", "PairScratch", "UserMasses", "distances_from", "pair_scratch", "product"]
 
 
 class UserMasses(NamedTuple):
@@ -135,8 +139,32 @@ def gather_turned(distance, rows, columns, n, m, buffer):
 
 @kernel
 def as_distance(high, low, total, unit):
-    """Return (high · 2^28 + low) · unit / total; distances that are equal get the same bits."""
-    return quotient(high, low, LIMB_BITS, total) * unit
+    """Return (high · 2^28 + low) / total · unit, for integers of 63 bits."""
+    top, bottom = halves(high)
+    a, b = top * 2.0**LIMB_BITS, bottom * 2.0**LIMB_BITS + np.float64(low)
+    sum_high = a + b
+    sum_low = b - (sum_high - a) if abs(a) >= abs(b) else a - (sum_high - b)
+    t, t_low = halves(total)
+    value = sum_high / t
+    back, back_low = product(value, t)
+    return (value + (((sum_high - back) - back_low) + sum_low - value * t_low) / t) * unit
+
+
+@kernel
+def halves(whole):
+    """Return two floats that add up to an integer."""
+    top = np.float64(whole)
+    return top, np.float64(whole - np.int64(top))
+
+
+@kernel
+def product(a, b):
+    """Return the product of two floats, and its rounding error."""
+    c, d = 134217729.0 * a, 134217729.0 * b  # 2^27 + 1 splits 53 bits into two halves
+    a_high, b_high = c - (c - a), d - (d - b)
+    a_low, b_low = a - a_high, b - b_high
+    product = a * b
+    return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
 
 
 @kernel

@@ -15,11 +15,11 @@ import numpy.typing as npt
 
 from prefmover._typing import Floats
 from prefmover.errors import InputError
+from prefmover.measures.measure import Measure, find_measure
 from prefmover.measures.pairs import Pairs
 
 if TYPE_CHECKING:
     from prefmover.dataset import Dataset
-    from prefmover.measures.table import Measure
     from prefmover.ot import Certificate
 
 
@@ -178,7 +178,7 @@ Breakdown = Callable[..., PairBreakdown]
 
 
 def breakdown(
-    data: "Dataset", u: int, v: int, measure: "str | Measure" = "pmd", convention: str | None = None
+    data: "Dataset", u: int, v: int, measure: str | Measure = "pmd", convention: str | None = None
 ) -> PairBreakdown:
     """Return a measure's value for the users at positions u and v, with its factors and terms.
 
@@ -199,8 +199,6 @@ def breakdown(
     J    0.3333 n over the items that either rated
     MSD  0.0625 mean of ((r_u - r_v) / 4)² over the co-rated items
     """
-    from prefmover.measures.table import find_measure  # the table has the breakdowns
-
     row = find_measure(measure)
     options = row.options(convention)
     if row.needs_geometry:

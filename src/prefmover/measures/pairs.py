@@ -5,7 +5,7 @@ raters of each item, item similarities) and returns a function from a block of u
 :func:`compute` calls that function on several threads, so the working memory is that of a few blocks.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -14,16 +14,17 @@ import numpy.typing as npt
 
 from prefmover._typing import Floats, Ints, Progress
 from prefmover.data.csr import entries_of_rows, indptr_from_counts
+from prefmover.dataset import Dataset, check_dataset
+from prefmover.errors import InputError
 from prefmover.execution.memory import require
 from prefmover.execution.threads import run, slices
+from prefmover.measures.measure import Measure, find_measure
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from prefmover.data.ratings import Ratings
-    from prefmover.dataset import Dataset
     from prefmover.items.geometry import ItemGeometry
-    from prefmover.measures.table import Measure
 
 Rows: TypeAlias = Callable[[Ints], Floats]
 """Takes user positions, (k,), and returns (k, others) values, NaN where undefined."""
@@ -43,7 +44,7 @@ class Pairs:
     columns from its user on.
     """
 
-    data: "Dataset"
+    data: Dataset
     users: Ints
     others: Ints
     upper: bool = False
@@ -121,9 +122,71 @@ Kernel: TypeAlias = Callable[..., Rows]
 """``kernel(pairs, **options)`` returns :data:`Rows`."""
 
 
+def pairwise(
+    data: Dataset,
+    measure: str | Measure = "pmd",
+    users: Iterable[Any] | None = None,
+    others: Iterable[Any] | None = None,
+    *,
+    convention: str | None = None,
+    n_threads: int | None = None,
+    progress: Progress | None = None,
+    dtype: npt.DTypeLike = np.float64,
+) -> npt.NDArray[Any]:
+    """Return the values of a measure between ``users`` and ``others``.
+
+    They are distances or similarities, as ``find_measure(measure).value_name`` says: PMD, PMD-agreement,
+    PMD-opinions and MSD are distances, where smaller is closer, and all others are similarities. A value does
+    not depend on the number of threads or the order of the users.
+
+    Parameters
+    ----------
+    data
+        Item means and the rating scale are those of all its ratings.
+    measure
+        A name in :data:`~prefmover.measures.MEASURES`, in any case, or a
+        :class:`~prefmover.measures.Measure` of your own.
+    users, others
+        User ids; None means all users. If the two are the same, each pair is solved once where the
+        measure is symmetric.
+    convention
+        One of the measure's named conventions; by default that of its publication. ``"table-1"`` is the
+        reconstruction of the paper's Table 1, for every measure.
+    n_threads
+        Number of threads; None means all cores.
+    progress
+        Called with (users done, all users).
+    dtype
+        float64, or float32 to halve the memory.
+
+    Returns
+    -------
+    array of shape (len(users), len(others))
+        NaN where the measure is undefined. Such users are never neighbors.
+
+    Examples
+    --------
+    >>> from prefmover import Dataset, Ratings
+    >>> data = Dataset(Ratings.from_arrays(
+    ...     ["ann", "ann", "bob", "bob", "cid"], ["x", "y", "y", "z", "z"], [5, 3, 3, 1, 2]
+    ... ))
+    >>> pairwise(data, "jaccard").round(3)
+    array([[1.   , 0.333, 0.   ],
+           [0.333, 1.   , 0.5  ],
+           [0.   , 0.5  , 1.   ]])
+    >>> pairwise(data, "cos", users=["ann"])  # ann and cid have no item in common
+    array([[ 1.,  1., nan]])
+    """
+    check_dataset(data)
+    if np.dtype(dtype) not in (np.float64, np.float32):
+        raise InputError(f"dtype is {dtype!r}; choose float64 or float32")
+    row, at = find_measure(measure), data.ratings.user_positions
+    return values(data, row, convention, at(users), at(others), n_threads, progress, dtype)
+
+
 def values(
-    data: "Dataset",
-    measure: "Measure",
+    data: Dataset,
+    measure: Measure,
     convention: str | None,
     users: Ints,
     others: Ints,
@@ -146,8 +209,8 @@ def values(
 
 
 def value_blocks(
-    data: "Dataset",
-    measure: "Measure",
+    data: Dataset,
+    measure: Measure,
     convention: str | None,
     users: Ints,
     others: Ints,
@@ -180,7 +243,7 @@ def value_blocks(
             progress(first + len(some.users), len(users))
 
 
-def _prepare(pairs: Pairs, measure: "Measure", convention: str | None) -> Rows:
+def _prepare(pairs: Pairs, measure: Measure, convention: str | None) -> Rows:
     """Check the convention and the geometry, and let the kernel prepare."""
     options = measure.options(convention)
     if measure.needs_geometry:

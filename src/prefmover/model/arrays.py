@@ -17,8 +17,8 @@ import numpy.typing as npt
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
+from prefmover.measures import weight
 from prefmover.measures.estimates import N_FEATURES, Calibration
-from prefmover.measures.weights import weight
 from prefmover.predict.gaussian_process import RatingSettings, Regression
 from prefmover.predict.gp_predictor import KernelPredictor
 from prefmover.predict.low_rank import MIN_EIGENVALUE, LowRankKernel

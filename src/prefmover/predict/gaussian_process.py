@@ -40,7 +40,7 @@ from prefmover.execution.jit import LazyModule
 from prefmover.execution.memory import require
 from prefmover.execution.threads import run, slices
 from prefmover.items.geometry import ItemGeometry
-from prefmover.measures.weights import Weight, weight
+from prefmover.measures import Weight, weight
 from prefmover.predict.low_rank import ITEM_LANDMARKS, MAX_EXACT, LowRankKernel, item_kernel, with_more_items
 from prefmover.predict.sparse_sums import Entries
 

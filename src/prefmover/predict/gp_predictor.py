@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from prefmover._typing import Bools, Floats, Ints, Progress, Singles
 from prefmover.execution.threads import slices
-from prefmover.measures.weights import Weight
+from prefmover.measures import Weight
 from prefmover.predict.gaussian_process import RatingSettings, Regression, UserCoefficients, WorkLimits, solve
 from prefmover.predict.low_rank import LandmarkValues, normalized_weights, shrunk, user_kernel
 from prefmover.predict.predictions import Baseline, Contribution, Evidence

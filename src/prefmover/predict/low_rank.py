@@ -28,7 +28,7 @@ from prefmover._typing import Floats, Ints, Progress, Singles
 from prefmover.data.ratings import Ratings
 from prefmover.execution.threads import slices
 from prefmover.items.geometry import ItemGeometry
-from prefmover.measures.weights import Weight
+from prefmover.measures import Weight
 from prefmover.predict.similarity import UserSimilarity
 
 __all__ = [

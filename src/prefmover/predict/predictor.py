@@ -12,7 +12,7 @@ from prefmover._format import counted
 from prefmover._pickled import PickledFields
 from prefmover._typing import Bools, Floats, Ints, Progress
 from prefmover.data.ratings import Ratings
-from prefmover.measures.weights import Weight
+from prefmover.measures import Weight
 from prefmover.predict.predictions import Baseline, Contribution
 from prefmover.predict.similarity import UserSimilarity, Who
 

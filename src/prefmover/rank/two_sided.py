@@ -25,7 +25,7 @@ import numpy as np
 from prefmover._typing import Floats, Ints, Singles
 from prefmover.errors import InputError
 from prefmover.items.geometry import ItemGeometry
-from prefmover.measures.weights import weight
+from prefmover.measures import weight
 from prefmover.predict.low_rank import LandmarkValues, LowRankKernel, normalized_weights, user_kernel
 from prefmover.predict.predictor import Newcomers, UserState
 from prefmover.predict.similarity import UserSimilarity

@@ -9,7 +9,7 @@ import numpy as np
 
 from prefmover._typing import Floats, Ints
 from prefmover.dataset import geometry_if
-from prefmover.measures.weights import Weight
+from prefmover.measures import Weight
 from prefmover.predict.predictor import Newcomers, UserState
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.rank.content import SimilarItems

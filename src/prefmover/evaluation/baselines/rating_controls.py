@@ -37,8 +37,8 @@ from prefmover.execution.memory import require
 from prefmover.execution.threads import slices
 from prefmover.measures.agreement import disagreement
 from prefmover.measures.estimates import estimates_at
+from prefmover.measures.measure import PUBLISHED, Convention, Measure, find_measure
 from prefmover.measures.pairs import Kernel, Pairs, Rows
-from prefmover.measures.table import PUBLISHED, Convention, Measure, find_measure
 from prefmover.model import KNNRecommender
 from prefmover.predict.centering import Centering, CenteringName
 from prefmover.predict.predictions import clip

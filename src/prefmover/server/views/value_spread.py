@@ -9,8 +9,8 @@ import numpy as np
 from prefmover._typing import Floats, Progress
 from prefmover.data.ids import frozen
 from prefmover.dataset import Dataset
+from prefmover.measures import Measure
 from prefmover.measures.pairs import values
-from prefmover.measures.table import Measure
 
 __all__ = ["Spread", "sample_spread"]
 
