@@ -5,7 +5,7 @@ import pytest
 
 from prefmover.errors import InputError
 from prefmover.model import Recommender
-from prefmover.model.arrays import ARRAYS, SPARSE, fitted_arrays, fitted_facts, restored
+from prefmover.model.storage import ARRAYS, SPARSE, fitted_arrays, fitted_facts, restored
 from prefmover.rank import RankingSettings
 
 PARTS = [f"{name}.{part}" for name in SPARSE for part in ("data", "indices", "indptr")]

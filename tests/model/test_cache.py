@@ -5,7 +5,7 @@ import pytest
 
 from prefmover import datasets
 from prefmover.execution.jit import kernel_folder
-from prefmover.model import cache
+from prefmover.model import storage
 from tests.server.conftest import with_title
 
 
@@ -19,9 +19,9 @@ def few(monkeypatch, tmp_path):
 
 
 def test_a_data_set_is_fitted_once(few):
-    assert cache.stored(few) is None
-    first = cache.fit_and_store(few)
-    second = cache.stored(few)
+    assert storage.stored(few) is None
+    first = storage.fit_and_store(few)
+    second = storage.stored(few)
     assert second.data_.catalog.labels == few.catalog.labels
     assert second.data_.name == "cinema"
     user = few.ratings.users[0]
@@ -30,10 +30,10 @@ def test_a_data_set_is_fitted_once(few):
 
 def test_other_titles_are_another_model(few):
     retitled = with_title(few, "alien-1979", "Another title")
-    assert cache.stored_folder(few) != cache.stored_folder(retitled)
+    assert storage.stored_folder(few) != storage.stored_folder(retitled)
 
 
 def test_a_cache_that_cannot_be_written_does_not_matter(few, tmp_path):
     (tmp_path / "models").write_text("a file in place of the folder")
-    assert cache.stored(few) is None
-    assert cache.fit_and_store(few).data_.catalog.labels == few.catalog.labels
+    assert storage.stored(few) is None
+    assert storage.fit_and_store(few).data_.catalog.labels == few.catalog.labels

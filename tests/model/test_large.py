@@ -7,7 +7,7 @@ import pytest
 
 from prefmover import Dataset, ItemGeometry, Ratings, Recommender
 from prefmover.errors import InputError
-from prefmover.model import arrays, folder
+from prefmover.model import folder, storage
 from prefmover.predict import gaussian_process
 from prefmover.rank import RankingSettings, ease
 from prefmover.rank.content import SimilarItems
@@ -93,7 +93,7 @@ def test_a_large_model_is_mapped_and_not_read(data, tmp_path, monkeypatch):
     model = Recommender().fit(data)
     model.save(tmp_path / "model")
     monkeypatch.setattr(folder, "QUICK", 0)
-    monkeypatch.setattr(arrays, "LARGE_ARRAY", 0)
+    monkeypatch.setattr(storage, "LARGE_ARRAY", 0)
     loaded = Recommender.load(tmp_path / "model")
     for array in (
         loaded.ranker_.item_side.right,

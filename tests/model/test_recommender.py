@@ -6,7 +6,7 @@ from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.measures import MEASURES
 from prefmover.model import Recommender
-from prefmover.model.arrays import fitted_arrays, fitted_facts, restored
+from prefmover.model.storage import fitted_arrays, fitted_facts, restored
 from prefmover.predict import RatingSettings
 from prefmover.rank import RankingSettings
 from tests.contracts.model import ModelContract

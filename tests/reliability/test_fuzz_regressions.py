@@ -21,7 +21,7 @@ from prefmover.datasets.archive import Files
 from prefmover.datasets.reading import Layout
 from prefmover.evaluation.experiment import Experiment, parse_ks, parse_shares
 from prefmover.evaluation.folder import RunFolder
-from prefmover.model.arrays import check_arrays
+from prefmover.model.storage import check_arrays
 from tests.items.reading import read_item_table
 from tests.messages import names
 

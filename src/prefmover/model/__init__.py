@@ -8,10 +8,8 @@
     inputs.py           pairs and guests' ratings in every form
     batch.py            the best items for some users, and for all in blocks
     groups.py           the best items for several people together
-    arrays.py           the arrays of a fitted model, declared and checked
-    storage.py          a fitted model to a folder and back
+    storage.py          a fitted model to a folder and back, its arrays declared and checked
     folder.py           the files of such a folder
-    cache.py            the default model of a data set, fitted once
     estimator.py        what scikit-learn expects of an estimator
 """
 

@@ -25,7 +25,7 @@ from prefmover.explain.reasons import Explainer
 from prefmover.explain.recommendation import RecommendationExplanation
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import Measure, find_measure
-from prefmover.model.batch import By, best_items, check_by, recommend_all
+from prefmover.model.batch import By, best_items, recommend_all
 from prefmover.model.estimator import Estimator, not_fitted_error
 from prefmover.model.inputs import guest_ratings, pair_columns, user_ratings
 from prefmover.predict.predictions import Prediction, Predictions, clip, how_predicted
@@ -140,12 +140,22 @@ class BaseRecommender(Estimator, ABC):
 
     def _take(self, fitted: Fitted, heads: tuple[Head, ...]) -> None:
         """Become a fitted model, in one step."""
+        similarity, predictor, ranker, settings, trials = fitted
+        more = {"heads_": heads, "settings_": settings, "tuning_": trials, "params_": self.get_params()}
+        self._become(similarity, predictor, ranker, **more)
+
+    def _become(
+        self, similarity: UserSimilarity, predictor: Predictor | None, ranker: Ranker | None, **more: Any
+    ) -> None:
+        """Change what depends on the data, in one step."""
         vars(self).update(
-            heads_=heads,
-            settings_=fitted.settings,
-            tuning_=fitted.trials,
-            params_=self.get_params(),
-            **_state_of(fitted.similarity, fitted.predictor, fitted.ranker),
+            data_=similarity.data,
+            similarity_=similarity,
+            _predictor=predictor,
+            _ranker=ranker,
+            _explainer=None if ranker is None else Explainer(ranker),
+            _fit_id=uuid4().hex,
+            **more,
         )
 
     def _checked(self) -> Measure:
@@ -193,7 +203,7 @@ class BaseRecommender(Estimator, ABC):
     @property
     def explainer_(self) -> Explainer:
         """Reasons for the scores of the ranking head."""
-        assert self.ranker_ is not None
+        assert self.ranker_ is not None  # or it says why
         assert self._explainer is not None
         return self._explainer
 
@@ -273,7 +283,6 @@ class BaseRecommender(Estimator, ABC):
             Whether each item carries its reasons (:attr:`~prefmover.rank.Recommendation.why`). They are the
             reasons of the ranking, whatever the order of the list.
         """
-        self._require_fit()
         if isinstance(user, Mapping):
             raise InputError(
                 "user is a mapping; for ratings by item, pass model.guest(ratings)", argument="user"
@@ -297,9 +306,7 @@ class BaseRecommender(Estimator, ABC):
         ``users`` are ids or states, ``options`` those of :meth:`recommend`. Reasons take most of the time of
         a list, and are left out by default.
         """
-        self._require_fit()
-        check_by(by, self.data_.ratings.implicit)
-        selection = Selection.from_options(self.data_, n, **options)
+        selection = self._selection(n, by, options)
         states = [self._state(one, known=one is not None) for one in users]
         return best_items(self, states, by, selection, reasons=reasons and self._ranker is not None)
 
@@ -339,9 +346,7 @@ class BaseRecommender(Estimator, ABC):
         """
         from prefmover.model.groups import recommend_together
 
-        self._require_fit()
-        check_by(by, self.data_.ratings.implicit)
-        selection = Selection.from_options(self.data_, n, **options)
+        selection = self._selection(n, by, options)
         states = [self._state(one, known=True) for one in group_ids(group)]
         return recommend_together(self, states, by, combine, selection, reasons)
 
@@ -389,9 +394,7 @@ class BaseRecommender(Estimator, ABC):
         progress
             Called with (users done, users in all).
         """
-        self._require_fit()
-        check_by(by, self.data_.ratings.implicit)
-        selection = Selection.from_options(self.data_, n, **options)
+        selection = self._selection(n, by, options)
         with open_executor(executor, self.n_threads) as opened_executor:
             return recommend_all(self, by, selection, opened_executor, checkpoint, progress)
 
@@ -529,7 +532,7 @@ class BaseRecommender(Estimator, ABC):
         newcomers = Newcomers(users, compared)
         predictor = self._predictor and self._predictor.with_data(similarity, newcomers)
         ranker = self._ranker and self._ranker.with_data(similarity, newcomers)
-        vars(self).update(_state_of(similarity, predictor, ranker))  # in one step
+        self._become(similarity, predictor, ranker)
         return self
 
     def add_items(self, geometry: ItemGeometry, items: Any = None) -> Self:
@@ -550,7 +553,7 @@ class BaseRecommender(Estimator, ABC):
         similarity = self.similarity_.with_items(self.data_.with_new_items(geometry, items))
         predictor = self._predictor and self._predictor.with_items(similarity)
         ranker = self._ranker and self._ranker.with_items(similarity)
-        vars(self).update(_state_of(similarity, predictor, ranker))
+        self._become(similarity, predictor, ranker)
         return self
 
     def save(self, folder: str | PathLike[str]) -> None:
@@ -583,6 +586,17 @@ class BaseRecommender(Estimator, ABC):
             raise InputError(f"{folder} holds a {name}, not a {cls.__name__}; use {name}.load")
         return model
 
+    def _selection(self, n: int, by: By, options: dict[str, Any]) -> Selection:
+        """Return how items are chosen, with all options checked."""
+        self._require_fit()
+        if by not in get_args(By):
+            raise InputError(f'by is {by!r}; choose "ranking" or "rating"')
+        if by == "rating" and self.data_.ratings.implicit:
+            raise InputError(
+                'by="rating" needs explicit ratings, and these data are implicit feedback; leave out by='
+            )
+        return Selection.from_options(self.data_, n, **options)
+
     def _known(self, position: int, name: Any = None) -> UserState:
         nothing = np.empty(0, np.int64), np.empty(0)
         rated, given = self.data_.ratings.row(position) if position >= 0 else nothing
@@ -606,18 +620,3 @@ class BaseRecommender(Estimator, ABC):
                 f"the state of {user.name!r} was made by another fit; make it again with guest(ratings)"
             )
         return user
-
-
-def _state_of(
-    similarity: UserSimilarity, predictor: Predictor | None, ranker: Ranker | None
-) -> dict[str, Any]:
-    """Return the attributes of a fitted model that change together."""
-    explainer = None if ranker is None else Explainer(ranker)
-    return {
-        "data_": similarity.data,
-        "similarity_": similarity,
-        "_explainer": explainer,
-        "_predictor": predictor,
-        "_ranker": ranker,
-        "_fit_id": uuid4().hex,
-    }

@@ -20,13 +20,11 @@ import numpy.typing as npt
 from prefmover._typing import Floats, Ints, Progress
 from prefmover.data.csr import indptr_from_counts
 from prefmover.dataset import Dataset, geometry_if
-from prefmover.errors import InputError
 from prefmover.execution import Executor
 from prefmover.execution.checkpoint import Calls, Checkpoint, run_blocks
 from prefmover.execution.threads import run, slices
 from prefmover.explain.recommendation import RecommendationExplanation
 from prefmover.items.geometry import ItemGeometry
-from prefmover.model.arrays import fitted_arrays
 from prefmover.predict.predictions import HOW, clip, how_predicted
 from prefmover.predict.predictor import UserState
 from prefmover.rank.ranker import SideScores
@@ -36,7 +34,7 @@ from prefmover.rank.selection import Selection
 if TYPE_CHECKING:
     from prefmover.model.base_recommender import BaseRecommender
 
-__all__ = ["By", "Lists", "best_items", "check_by", "item_scores", "recommend_all"]
+__all__ = ["By", "Lists", "best_items", "item_scores", "recommend_all"]
 
 By: TypeAlias = Literal["ranking", "rating"]
 
@@ -67,16 +65,6 @@ class Lists(NamedTuple):
         return RecommendationTable(users, *self, data, data.ratings_per_item, why)
 
 
-def check_by(by: object, implicit: bool) -> None:
-    """Raise an error unless items can be ordered by ``by``."""
-    if by not in ("ranking", "rating"):
-        raise InputError(f'by is {by!r}; choose "ranking" or "rating"')
-    if by == "rating" and implicit:
-        raise InputError(
-            'by="rating" needs explicit ratings, and these data are implicit feedback; leave out by='
-        )
-
-
 def best_items(
     model: BaseRecommender,
     states: Sequence[UserState],
@@ -100,17 +88,12 @@ def best_items(
         if model.predicts:
             _add_ratings(model, some, part)
         if reasons:
-            rows = zip(some, part.positions, part.ratings, scores, strict=True)
-            why += [_why(model, *row) for row in rows]
+            for row, state in enumerate(some):
+                chosen = part.positions[row][part.positions[row] >= 0]
+                ratings = part.ratings[row, : len(chosen)].tolist()
+                predicted = [None if rating != rating else rating for rating in ratings]
+                why.append(model.explainer_.explain(state, chosen, predicted, scores[row]))
     return lists.to_table([state.name for state in states], model.data_, why if reasons else None)
-
-
-def _why(
-    model: BaseRecommender, state: UserState, positions: Ints, ratings: Floats, scores: SideScores | None
-) -> list[RecommendationExplanation]:
-    there = positions >= 0
-    predicted = [None if rating != rating else rating for rating in ratings[there].tolist()]
-    return model.explainer_.explain(state, positions[there], predicted, scores)
 
 
 def item_scores(
@@ -262,9 +245,10 @@ class ListCheckpoint(Checkpoint[Lists]):
 
 def _bytes(model: BaseRecommender) -> int:
     """Return about how many bytes a model takes in a cluster's memory."""
+    from prefmover.model.storage import fitted_arrays
+
     geometry, matrix = _geometry(model), model.data_.ratings.matrix
-    arrays = [array for array in fitted_arrays(model).values() if isinstance(array, np.ndarray)]
-    arrays += [matrix.data, matrix.indices]
+    arrays = [*fitted_arrays(model).values(), matrix.data, matrix.indices]
     if geometry is not None:
         arrays += [array for array in (geometry.grid, geometry.vectors) if array is not None]
     return sum(array.nbytes for array in arrays)
@@ -272,6 +256,8 @@ def _bytes(model: BaseRecommender) -> int:
 
 def _digest(model: BaseRecommender, by: By, selection: Selection) -> str:
     """Return a digest of everything that the lists depend on."""
+    from prefmover.model.storage import fitted_arrays
+
     digest = hashlib.sha256(model.data_.digest().encode())
     arrays: dict[str, Any] = {**fitted_arrays(model)}
     geometry = _geometry(model, bool(selection.diversify))

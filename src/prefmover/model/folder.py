@@ -33,11 +33,11 @@ from functools import partial
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+from pydantic import BaseModel, StringConstraints, ValidationError
 
 from prefmover._typing import Ids
 from prefmover.data.ids import as_ids
@@ -46,10 +46,9 @@ from prefmover.errors import InputError
 from prefmover.execution import atomic
 from prefmover.items.catalog import Catalog
 
-if TYPE_CHECKING:
-    from prefmover.model.arrays import Arrays
-
 __all__ = ["FORMAT_VERSION", "Header", "StoredFile", "StoredModel", "header_sha256", "read", "write"]
+
+Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
 FORMAT_VERSION = 5
 MAX_HEADER = 1 << 24  # bytes; a real header has a few thousand
@@ -63,33 +62,20 @@ WRITTEN = re.compile(rf"{DATA_FILE}|^\.unfinished-[0-9a-f]{{16}}$")
 
 ITEM_COLUMNS = ["id", "title", "year", "genres"]
 
-DTYPES: dict[str, npt.DTypeLike] = {
-    "F64": np.float64,
-    "F32": np.float32,
-    "U8": np.uint8,
-    "BOOL": np.bool_,
-    "I64": np.int64,
-    "I32": np.int32,
-    "I16": np.int16,
-    "I8": np.int8,
-}
+TYPES = {"F64": "f8", "F32": "f4", "I64": "i8", "I32": "i4", "I16": "i2", "I8": "i1", "U8": "u1", "BOOL": "?"}
 """The types of arrays by their names in safetensors."""
 
 
-class StoredFile(BaseModel):
+class StoredFile(BaseModel, extra="forbid"):
     """A file of the model, by its name within the folder."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: Annotated[str, StringConstraints(pattern=DATA_FILE)]
     size: int
     sha256: str
 
 
-class StoredFiles(BaseModel):
+class StoredFiles(BaseModel, extra="forbid"):
     """The files of the model."""
-
-    model_config = ConfigDict(extra="forbid")
 
     arrays: StoredFile
     users: StoredFile
@@ -104,7 +90,7 @@ class Stamp(BaseModel):
     written_by: str
 
 
-class Header(Stamp):
+class Header(Stamp, extra="forbid"):
     """The content of ``header.json``.
 
     Attributes
@@ -116,8 +102,6 @@ class Header(Stamp):
     sha256
         Checksum of all other fields; see :func:`header_sha256`.
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     kind: Literal["recommender", "knn"]
     parameters: dict[str, Any]
@@ -289,7 +273,7 @@ def _read_header(folder: Path, verify: bool) -> Header:
         stamp = Stamp.model_validate_json(content)
         if stamp.version == FORMAT_VERSION:
             header = Header.model_validate_json(content)
-            if verify and not _is_intact(header, content):
+            if verify and header.sha256 != header_sha256(json.loads(content)):
                 raise InputError(
                     f"{path} was changed after the model was saved (its checksum differs); copy it again, or "
                     "save the model again"
@@ -297,24 +281,21 @@ def _read_header(folder: Path, verify: bool) -> Header:
             return header
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error})") from None
+    except InputError:
+        raise
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "content"
         value = "" if first["type"] == "missing" else f" is {reprlib.repr(first['input'])}"
         raise InputError(f"{path} is damaged: {where}{value}: {first['msg']}; save the model again") from None
+    except ValueError as error:  # a number of thousands of digits, which pydantic takes
+        raise InputError(f"{path} is damaged ({error}); save the model again") from None
     newer = stamp.version > FORMAT_VERSION
     age, remedy = ("a newer", "update prefmover") if newer else ("an older", "fit the model again")
     raise InputError(
         f"{folder} was written by {age} prefmover ({stamp.written_by}, format {stamp.version}); this one "
         f"reads format {FORMAT_VERSION}: {remedy}"
     )
-
-
-def _is_intact(header: Header, content: bytes) -> bool:
-    try:
-        return header.sha256 == header_sha256(json.loads(content))
-    except ValueError:  # a number of thousands of digits
-        return False
 
 
 def _checked_file(folder: Path, file: StoredFile, verify: bool | None) -> Path:
@@ -354,7 +335,7 @@ def _map_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
 def _view(data: npt.NDArray[np.uint8], entry: Mapping[str, Any]) -> npt.NDArray[Any]:
     """Return one array of the mapped data; its offsets, type and shape must agree."""
     begin, end = entry["data_offsets"]
-    dtype, shape = np.dtype(DTYPES[entry["dtype"]]), entry["shape"]
+    dtype, shape = np.dtype(TYPES[entry["dtype"]]), entry["shape"]
     if not all(type(n) is int and 0 <= n <= len(data) for n in (begin, end, *shape)):
         raise ValueError(f"an array of shape {shape} at {begin} to {end}")
     if math.prod(shape) * dtype.itemsize != end - begin:

@@ -1,33 +1,131 @@
-"""Fitted models to folders and back: parameters, settings and data become a header and arrays."""
+"""Fitted models to folders and back: parameters, settings, data and arrays.
+
+``ARRAYS`` and ``SPARSE`` declare the arrays of a fitted Recommender, by name. :func:`fitted_arrays` takes
+them out of a model, :func:`restored` checks them and puts them in again. Compiled code does not check bounds,
+so everything that it relies on is checked here, once.
+
+The default model of a data set is fitted once and kept in the cache folder (:func:`fit_and_store`).
+"""
 
 from __future__ import annotations
 
+import hashlib
+import logging
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields, replace
+from importlib.metadata import version
 from os import PathLike
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from prefmover._typing import Progress
 from prefmover.data.ratings import Ratings
 from prefmover.data.scale import Scale
 from prefmover.dataset import ABOUT, Dataset, geometry_if
 from prefmover.errors import InputError
+from prefmover.execution.atomic import cache_folder
 from prefmover.execution.threads import Stages
 from prefmover.items.geometry import ItemGeometry
 from prefmover.items.vectors import BlockWeight
 from prefmover.measures import Weight, find_measure, weight
-from prefmover.model.arrays import fitted_arrays, fitted_facts, restored
+from prefmover.measures.estimates import N_FEATURES, Calibration
 from prefmover.model.base_recommender import BaseRecommender, Fitted
-from prefmover.model.folder import StoredModel, read, write
-from prefmover.predict.gaussian_process import RatingSettings
+from prefmover.model.folder import Arrays, StoredModel, read, write
+from prefmover.model.knn_recommender import KNNRecommender
+from prefmover.model.recommender import Recommender
+from prefmover.predict.gaussian_process import RatingSettings, Regression
+from prefmover.predict.gp_predictor import KernelPredictor
+from prefmover.predict.low_rank import MIN_EIGENVALUE, LowRankKernel
 from prefmover.predict.similarity import UserSimilarity
-from prefmover.rank.two_sided import RankingSettings
+from prefmover.rank.content import SimilarItems
+from prefmover.rank.ease import ItemSide
+from prefmover.rank.two_sided import RankingSettings, TwoSidedRanker
+from prefmover.rank.user_ridge import UserSide
 
-__all__ = ["load", "save"]
+__all__ = [
+    "check_arrays",
+    "fit_and_store",
+    "fitted_arrays",
+    "fitted_facts",
+    "load",
+    "restored",
+    "save",
+    "stored",
+    "stored_folder",
+]
+
+logger = logging.getLogger("prefmover.model")
 
 GEOMETRY = ("name", "is_metric", "metric_by", "to_distance", "unit", "blocks")
 GEOMETRY_ARRAYS = ("grid", "vectors")
+PARTS = ("data", "indices", "indptr")  # of a sparse matrix
+KERNEL = ("whitening", "features", "unexplained")
+
+LARGE_ARRAY = 2**24
+"""Bytes of an array from a file whose numbers are read only if they are to be verified."""
+
+
+class Array(NamedTuple):
+    """What an array must be.
+
+    Attributes
+    ----------
+    dtype, shape
+        Its type, and the names of its sizes. Arrays agree about a size, and about the numbers of users and
+        items of the data.
+    largest
+        The largest size of a number; None for any that is finite.
+    below
+        For positions, which ascend: the name of the size that they are below.
+    finite
+        Whether all numbers are finite.
+    """
+
+    dtype: npt.DTypeLike
+    shape: tuple[str, ...]
+    largest: float | None = None
+    below: str | None = None
+    finite: bool = True
+
+
+def _kernel(prefix: str, rows: str, landmarks: str, rank: str) -> dict[str, Array]:
+    # As large as LowRankKernel makes them, with some slack for rounding: products cannot overflow.
+    return {
+        f"{prefix}.whitening": Array(np.float32, (landmarks, rank), largest=1.01 / MIN_EIGENVALUE**0.5),
+        f"{prefix}.features": Array(np.float32, (rows, rank), largest=1.01),
+        f"{prefix}.unexplained": Array(np.float64, (rows,), largest=1.01),
+    }
+
+
+ARRAYS: dict[str, Array] = {
+    "landmarks": Array(np.int64, ("landmarks",), below="users"),
+    "landmark_self_values": Array(np.float64, ("landmarks",), finite=False),  # NaN where undefined
+    "landmarks.nearest": Array(np.float32, ("items", "landmarks")),
+    **_kernel("ranking.kernel", "users", "landmarks", "rank of the ranking"),
+    "ranking.inverse": Array(np.float32, ("rank of the ranking", "rank of the ranking")),
+    "ranking.user_weights": Array(np.float32, ("rank of the ranking", "items")),
+    "ranking.modeled": Array(np.int64, ("modeled",), below="items"),
+    "ranking.right": Array(np.float32, ("rows of the item side", "modeled")),
+    "ranking.diagonal": Array(np.float32, ("modeled",)),
+    **_kernel("rating.kernel", "users", "landmarks", "rank of the users"),
+    "rating.items.landmarks": Array(np.int64, ("landmarks of the items",), below="items"),
+    **_kernel("rating.items", "items", "landmarks of the items", "rank of the items"),
+    "rating.alpha": Array(np.float64, ("ratings",)),
+    "rating.user": Array(np.float64, ("users",)),
+    "rating.item": Array(np.float64, ("items",)),
+    "rating.similar_items": Array(np.float64, ("items",)),
+    "rating.item_factors": Array(np.float32, ("items", "rank of the users")),
+}
+
+SPARSE: dict[str, Array] = {
+    "fitted": Array(np.float64, ("users as fitted", "items")),
+    "ranking.similar": Array(np.float64, ("items", "items")),
+    "ranking.likes": Array(np.float64, ("rows of the item side", "modeled")),
+    "ranking.sparse": Array(np.float32, ("items", "items")),
+}
 
 
 def save(model: BaseRecommender, folder: str | PathLike[str]) -> None:
@@ -74,9 +172,6 @@ def load(
 
 
 def _restored(stored: StoredModel, n_threads: int | None, *, quick: bool) -> BaseRecommender:
-    from prefmover.model.knn_recommender import KNNRecommender
-    from prefmover.model.recommender import Recommender
-
     header, facts = stored.header, stored.header.facts
     cls = Recommender if header.kind == Recommender.kind else KNNRecommender
     model: BaseRecommender = cls(**_from_json({**header.parameters, "n_threads": n_threads}))
@@ -111,6 +206,228 @@ def _restored_data(stored: StoredModel) -> Dataset:
         geometry = ItemGeometry(items, **{**facts["geometry"], "blocks": blocks}, grid=grid, vectors=vectors)
     about = {key: str(value) for key, value in facts["dataset"].items() if key in ABOUT}
     return Dataset(ratings, geometry, stored.items, **about)  # type: ignore[arg-type]
+
+
+def stored(data: Dataset, n_threads: int | None = None) -> Recommender | None:
+    """Return the default model of a data set if it was fitted before."""
+    try:
+        return Recommender.load(stored_folder(data), n_threads=n_threads)
+    except InputError:
+        return None  # not stored, or not complete
+
+
+def fit_and_store(
+    data: Dataset, n_threads: int | None = None, progress: Progress | None = None
+) -> Recommender:
+    """Fit the default model of a data set, and store it; ``n_threads`` are for what it is asked later."""
+    logger.info("fitting a model to %s; the next start loads it", data.name or "the data")
+    model = Recommender().fit(data, progress=progress)
+    try:
+        model.save(stored_folder(data))
+    except (InputError, OSError) as error:
+        logger.warning("the model is not stored: %s", error)
+    return stored(data, n_threads) or model
+
+
+def stored_folder(data: Dataset) -> Path:
+    """Return the folder of a data set's model in the cache, by version and content."""
+    geometry = data.require_geometry("the default model")
+    digest = hashlib.sha256()
+    for part in (version("prefmover"), data.digest(), geometry.digest(), *data.catalog.labels):
+        digest.update(part.encode() + b"\0")
+    return cache_folder() / "models" / f"{data.name or 'data'}-{digest.hexdigest()[:16]}"
+
+
+def fitted_arrays(model: BaseRecommender) -> dict[str, npt.NDArray[Any]]:
+    """Return the arrays of a fitted model by name."""
+    similarity, found = model.similarity_, dict[str, Any]()
+    sparse: dict[str, Any] = {}
+    if similarity.fitted is not None:
+        sparse["fitted"] = similarity.fitted.ratings.matrix
+    if similarity.calibration is not None and similarity.data.require_geometry("a model").grid is None:
+        found["landmarks.nearest"] = similarity.prepared_landmarks.nearest
+    found["landmarks"] = similarity.landmarks
+    if isinstance(ranker := model._ranker, TwoSidedRanker):
+        items, users = ranker.item_side, ranker.user_side
+        found |= _named("ranking.kernel", users.kernel, *KERNEL)
+        found |= {"ranking.inverse": users.inverse, "ranking.user_weights": users.weights}
+        found |= {"ranking.modeled": items.items, **_named("ranking", items, "right", "diagonal")}
+        sparse |= _named("ranking", items, "likes", "sparse")
+        sparse["ranking.similar"] = None if ranker.similar is None else ranker.similar.weights
+        found["landmark_self_values"] = ranker.landmark_self_values
+    if isinstance(predictor := model._predictor, KernelPredictor):
+        r = predictor.regression
+        found |= _named("rating.kernel", r.kernel, *KERNEL)
+        found |= _named("rating.items", r.items, "landmarks", *KERNEL)
+        found |= _named("rating", r, "alpha", "user", "item", "similar_items", "item_factors")
+        found["landmark_self_values"] = predictor.landmark_self_values
+    for name, matrix in sparse.items():
+        if matrix is not None:
+            found |= _named(name, matrix, *PARTS)
+    return found
+
+
+def fitted_facts(model: BaseRecommender) -> dict[str, Any]:
+    """Return the numbers of a fitted model that are not arrays, ready for JSON."""
+    calibration, predictor = model.similarity_.calibration, model._predictor
+    facts: dict[str, Any] = {"calibration": None, "heads": model.heads_}
+    if isinstance(predictor, KernelPredictor):
+        facts["mean"] = predictor.regression.mean
+    if calibration is not None:
+        facts["calibration"] = {**asdict(calibration), "coefficients": calibration.coefficients.tolist()}
+    return facts
+
+
+def restored(
+    similarity: UserSimilarity,
+    settings: Mapping[str, Any],
+    facts: Mapping[str, Any],
+    arrays: Arrays,
+    *,
+    quick: bool = False,
+) -> tuple[UserSimilarity, KernelPredictor | None, TwoSidedRanker | None]:
+    """Return the measure, the predictor and the ranker of a saved model, checked.
+
+    With ``quick``, the numbers in large arrays are not checked, so that a file is not read. Types, shapes and
+    positions always are.
+    """
+    data, heads = similarity.data, facts["heads"]
+    sizes = {"users": data.n_users, "items": data.n_items, "ratings": data.ratings.n_ratings}
+    if "ranking.likes.data" not in arrays and "ranking.modeled" in arrays:
+        sizes["rows of the item side"] = len(arrays["ranking.modeled"])
+    check_arrays(arrays, sizes, quick=quick)
+    matrices = {name: _sparse(arrays, name, sizes) for name in SPARSE}
+    similarity = replace(
+        similarity,
+        calibration=_calibration(facts["calibration"]),
+        landmarks=arrays["landmarks"],
+        fitted=_as_fitted(data, matrices["fitted"]),
+        stored_nearest=arrays.get("landmarks.nearest"),
+    )
+    ranker, predictor = None, None
+    if "ranking" in heads:
+        ranker = _ranker(similarity, settings["ranking"], arrays, matrices)
+    if "rating" in heads:
+        predictor = _predictor(similarity, settings["rating"], facts["mean"], arrays)
+    return similarity, predictor, ranker
+
+
+def check_arrays(arrays: Arrays, sizes: dict[str, int], *, quick: bool = False) -> None:
+    """Raise an error unless all arrays are as declared; sizes that they agree about are added to ``sizes``.
+
+    >>> check_arrays({"landmarks": np.array([0, 7])}, {"users": 5})
+    Traceback (most recent call last):
+    prefmover.errors.InputError: landmarks is damaged: positions beyond the 5 users
+    """
+    for name, declared in ARRAYS.items():
+        if name in arrays:
+            _check(name, arrays[name], declared, sizes, quick)
+
+
+def _check(name: str, array: npt.NDArray[Any], declared: Array, sizes: dict[str, int], quick: bool) -> None:
+    if array.ndim == len(declared.shape):
+        for size, n in zip(declared.shape, array.shape, strict=True):
+            sizes.setdefault(size, n)
+    expected = tuple(sizes.get(size, -1) for size in declared.shape)
+    if array.dtype != declared.dtype or array.shape != expected:
+        raise InputError(
+            f"{name} is damaged: {array.dtype} of shape {array.shape}; expected "
+            f"{np.dtype(declared.dtype)} of {expected}"
+        )
+    if declared.below is not None and len(array):
+        n = sizes[declared.below]
+        if array[0] < 0 or array[-1] >= n or (np.diff(array) <= 0).any():
+            raise InputError(f"{name} is damaged: positions beyond the {n:,} {declared.below}")
+    if array.dtype.kind != "f" or (quick and array.nbytes > LARGE_ARRAY):
+        return
+    if declared.finite and not np.isfinite(array).all():
+        raise InputError(f"{name} is damaged: a number is missing or infinite")
+    if declared.largest is not None and np.abs(array).max(initial=0.0) > declared.largest:
+        raise InputError(f"{name} is damaged: a number is not within {declared.largest:g} of 0")
+
+
+def _sparse(arrays: Arrays, name: str, sizes: dict[str, int]) -> Any:
+    """Return a sparse matrix from its stored arrays, checked; None if it was not stored."""
+    from scipy.sparse import csr_array
+
+    if f"{name}.data" not in arrays:
+        return None
+    declared = SPARSE[name]
+    data, indices, indptr = (arrays[f"{name}.{part}"] for part in PARTS)
+    sizes.setdefault(declared.shape[0], len(indptr) - 1)
+    try:
+        rows, columns = (sizes[size] for size in declared.shape)
+        matrix = csr_array((data, indices, indptr), shape=(rows, columns))
+        matrix.check_format(full_check=True)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{name} is damaged: {error}") from None
+    if data.dtype != declared.dtype or not np.isfinite(data).all():
+        raise InputError(f"{name} is damaged: its numbers are {data.dtype}, or not all are finite")
+    return matrix
+
+
+def _ranker(
+    similarity: UserSimilarity, settings: RankingSettings, arrays: Arrays, matrices: Mapping[str, Any]
+) -> TwoSidedRanker:
+    kernel = _restored_kernel(arrays, "ranking.kernel", similarity.landmarks)
+    user_side = UserSide(
+        kernel, float(settings.user_penalty), arrays["ranking.inverse"], arrays["ranking.user_weights"]
+    )
+    names = ("modeled", "right", "diagonal")
+    modeled, right, diagonal = (arrays[f"ranking.{name}"] for name in names)
+    likes, sparse, similar = (matrices[f"ranking.{name}"] for name in ("likes", "sparse", "similar"))
+    item_side = ItemSide(similarity.data.n_items, modeled, likes, right, diagonal, sparse)
+    if similar is not None and (np.diff(similar.indptr) < 1).any():
+        raise InputError("ranking.similar is damaged: an item is not similar to itself")
+    mixtures = None if similar is None else SimilarItems(similar)
+    self_values = arrays["landmark_self_values"]
+    return TwoSidedRanker(similarity, settings, self_values, item_side, user_side, mixtures)
+
+
+def _predictor(
+    similarity: UserSimilarity, settings: RatingSettings, mean: Any, arrays: Arrays
+) -> KernelPredictor:
+    if not isinstance(mean, float) or not np.isfinite(mean):
+        raise InputError(f"mean is damaged: {mean!r} is not a finite number")
+    names = ("alpha", "user", "item", "similar_items", "item_factors")
+    regression = Regression(
+        similarity.data.ratings,
+        _restored_kernel(arrays, "rating.items", arrays["rating.items.landmarks"]),
+        _restored_kernel(arrays, "rating.kernel", similarity.landmarks),
+        settings,
+        mean,
+        *(arrays[f"rating.{name}"] for name in names),
+    )
+    assert settings.weight is not None
+    return KernelPredictor(similarity, weight(settings.weight), arrays["landmark_self_values"], regression)
+
+
+def _restored_kernel(arrays: Arrays, prefix: str, landmarks: Any) -> LowRankKernel:
+    return LowRankKernel(landmarks, *(arrays[f"{prefix}.{name}"] for name in KERNEL))
+
+
+def _calibration(facts: Mapping[str, Any] | None) -> Calibration | None:
+    if facts is None:
+        return None
+    coefficients = np.array(facts["coefficients"], float)
+    calibration = Calibration(**{**facts, "coefficients": coefficients})
+    if coefficients.shape != (N_FEATURES,) or not np.isfinite(coefficients).all():
+        raise InputError("calibration is damaged: its coefficients are missing or not finite")
+    return calibration
+
+
+def _as_fitted(data: Dataset, matrix: Any) -> Dataset | None:
+    """Return the data as fitted, before updates, from the stored ratings."""
+    if matrix is None:
+        return None
+    ratings, n_users = data.ratings, matrix.shape[0]
+    if not 0 < n_users <= ratings.n_users:
+        raise InputError(f"fitted is damaged: {n_users:,} of {ratings.n_users:,} users")
+    return data.with_ratings(Ratings(matrix, ratings.users[:n_users], ratings.items, ratings.scale))
+
+
+def _named(prefix: str, owner: Any, *names: str) -> dict[str, Any]:
+    return {f"{prefix}.{name}": getattr(owner, name) for name in names}
 
 
 def _to_json(value: Any) -> Any:

@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.model.base_recommender import BaseRecommender
-from prefmover.model.cache import fit_and_store, stored, stored_folder
+from prefmover.model.storage import fit_and_store, stored, stored_folder
 from prefmover.server.app import create_app
 from prefmover.server.connection import connection_class
 from prefmover.server.logs import SERVICE
