@@ -10,8 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from prefmover import ItemGeometry, Ratings
-from prefmover.data.build import check_rows
-from prefmover.data.preferences import preferences
+from prefmover.data.preferences import check_rows, preferences
 from prefmover.data.scale import Scale
 
 IDS = (

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from prefmover import FileOptions, Ratings
-from prefmover.data.build import check_rows
+from prefmover.data.preferences import check_rows
 from prefmover.items.table import ItemFiles
 
 TYPES = (

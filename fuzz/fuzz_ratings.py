@@ -9,9 +9,8 @@ import oracle
 oracle.load()
 
 from prefmover import Ratings
-from prefmover.data.build import check_rows
 from prefmover.data.file_options import FileOptions
-from prefmover.data.preferences import preferences
+from prefmover.data.preferences import check_rows, preferences
 
 SEPARATORS = (None, None, None, ",", "\t", "::", ";", "|", " ", "é", "ab", "\\t", "\x00", "1")
 HEADERS = (None, None, True, False)

@@ -7,7 +7,7 @@ import oracle
 
 oracle.load()
 
-from prefmover.data.build import check_rows
+from prefmover.data.preferences import check_rows
 from prefmover.datasets.archive import Files
 from prefmover.datasets.by_name import read
 from prefmover.datasets.registry import SOURCES

@@ -14,9 +14,9 @@ import pytest
 from scipy import sparse
 
 from prefmover import InputError, ItemGeometry, Ratings, Scale
-from prefmover.data.build import check_rows
 from prefmover.data.file_options import FileOptions
 from prefmover.data.ids import IdIndex, as_ids
+from prefmover.data.preferences import check_rows
 from prefmover.datasets.archive import Files
 from prefmover.datasets.reading import Layout
 from prefmover.evaluation.experiment import Experiment, parse_ks, parse_shares

@@ -28,6 +28,7 @@ __all__ = [
     "find_similar",
     "find_usual",
     "frame_columns",
+    "numbers",
     "plain_name",
     "read_columns",
     "read_pairs",
@@ -146,7 +147,7 @@ def _from_text(data: bytes, file: str, roles: Roles, bad: BadLines, options: Fil
     for role, p, name in zip(roles, found.positions, names, strict=True):
         column = None if p is None else parsed[p]
         if role == "rating" and column is not None:
-            column = _numbers(column, origin, name, table.separator, strict=bad.are_errors)
+            column = _parsed_numbers(column, origin, name, table.separator, strict=bad.are_errors)
         values.append(column)
     guessed = not header and roles.get("rating", 0) is None
     return Columns(tuple(values), names, origin, are_texts=True, implicit=found.implicit, guessed=guessed)
@@ -323,7 +324,9 @@ def _is_number(text: str) -> bool:
     return "_" not in text  # 1_000 is a number in Python only
 
 
-def _numbers(column: Any, origin: Origin, name: str | int | None, separator: str, *, strict: bool) -> Floats:
+def _parsed_numbers(
+    column: Any, origin: Origin, name: str | int | None, separator: str, *, strict: bool
+) -> Floats:
     """Return a column of text as numbers, NaN where one is missing; other text is an error, or NaN."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -347,6 +350,44 @@ def _numbers(column: Any, origin: Origin, name: str | int | None, separator: str
         known = (ok and text.casefold() not in MISSING for text, ok in zip(listed, is_number, strict=True))
         values = np.array([float(text) if ok else np.nan for text, ok in zip(listed, known, strict=True)])
     return np.asarray(values[codes], dtype=np.float64)
+
+
+def numbers(values: Any, origin: Origin, name: str | int | None) -> Floats:
+    """Return ratings as float64, NaN where one is missing; anything but a number is an error.
+
+    Floats of 4 bytes become the decimal number that they stand for:
+
+    >>> numbers(np.array([3.7], dtype=np.float32), Origin(), "rating").tolist()
+    [3.7]
+    """
+    import pyarrow as pa
+
+    if isinstance(values, np.ndarray) and values.dtype == np.float64:
+        return values.copy()  # Arrow would import pandas, which is slow
+    if not isinstance(values, pa.Array | pa.ChunkedArray):
+        try:
+            values = pa.array(values, from_pandas=True)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            number = int | float | np.number | None
+            others = [k for k, value in enumerate(values) if not isinstance(value, number)]
+            if others:
+                raise _not_a_number(values[others[0]], others[0], origin, name) from None
+            raise InputError(f"the ratings cannot be read as numbers: {values!r:.80}") from None
+    kind = values.type
+    if pa.types.is_float16(kind) or pa.types.is_float32(kind):
+        exact = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        decimal = np.round(exact * 1e6) / 1e6
+        narrow = np.float16 if pa.types.is_float16(kind) else np.float32
+        return np.asarray(np.where(decimal.astype(narrow) == exact.astype(narrow), decimal, exact))
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return np.array(values.cast(pa.float64(), safe=False), dtype=np.float64)
+    k = next((k for k, value in enumerate(values) if value.is_valid), 0)
+    raise _not_a_number(values[k].as_py(), k, origin, name)
+
+
+def _not_a_number(value: Any, row: int, origin: Origin, name: str | int | None) -> InputError:
+    problem = f"{value!r} is a {type(value).__name__}, not a number; convert the column"
+    return InputError(f"{origin.at(row, name)}: {'the rating is missing' if value is None else problem}")
 
 
 def frame_columns(frame: Any, user: str, item: str, rating: str | None, feedback: Feedback | None) -> Columns:

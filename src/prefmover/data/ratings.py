@@ -9,7 +9,7 @@ Ratings(2 users x 2 items, 3 ratings from 3 to 5 in steps of 1)
 >>> ratings["ann"]
 {10: 5.0, 20: 3.0}
 
-Clicks, plays and purchases are implicit ratings: what counts is how often (:mod:`prefmover.data.build`).
+Clicks, plays and purchases are implicit ratings: what counts is how often (:mod:`prefmover.data.scale`).
 
 >>> Ratings.from_arrays(["ann", "ann", "bob"], [10, 10, 20], feedback="implicit")
 Ratings(2 users x 2 items, 2 interactions, strengths from 1 to 1.58496, counts damped by log)
@@ -27,9 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats, Ids, Ints
-from prefmover.data.build import Meaning, Triples, check_rows, checked_coo, numbers
-from prefmover.data.columns import Columns, frame_columns, read_columns
-from prefmover.data.csr import indptr_from_counts, indptr_where
+from prefmover.data.columns import Columns, frame_columns, numbers, read_columns
 from prefmover.data.file_options import (
     Damping,
     Duplicates,
@@ -40,8 +38,9 @@ from prefmover.data.file_options import (
     named_in_file_options,
 )
 from prefmover.data.ids import IdIndex, as_ids, as_positions, encode, frozen
+from prefmover.data.preferences import Triples, check_rows, checked_coo, indptr_from_counts, indptr_where
 from prefmover.data.raw_files import Origin
-from prefmover.data.scale import LARGEST, Scale, damped
+from prefmover.data.scale import LARGEST, Meaning, Scale, damped
 from prefmover.errors import InputError
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Bools, Floats, Ints
-from prefmover.data.csr import indptr_where
+from prefmover.data.preferences import indptr_where
 from prefmover.data.ratings import Ratings
 from prefmover.data.times import rating_times
 from prefmover.errors import InputError, UnknownIdError, check_whole_number

@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Bools, Floats, Ints, Progress
-from prefmover.data.csr import entries_of_rows
 from prefmover.data.ids import as_ids
+from prefmover.data.preferences import entries_of_rows
 from prefmover.data.ratings import Ratings, Scale
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError

@@ -46,7 +46,7 @@ import numpy as np
 
 from prefmover._pickled import PickledFields
 from prefmover._typing import Bools, Floats, Ints
-from prefmover.data.csr import entries_of_rows, indptr_from_counts
+from prefmover.data.preferences import entries_of_rows, indptr_from_counts
 from prefmover.data.ratings import Ratings
 from prefmover.data.scale import Scale
 from prefmover.dataset import Dataset, geometry_if

@@ -27,8 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats, Ints
-from prefmover.data.csr import entries_of_rows
-from prefmover.data.preferences import Preferences
+from prefmover.data.preferences import Preferences, entries_of_rows
 from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError
 from prefmover.execution.jit import LazyModule

@@ -13,7 +13,7 @@ from math import sqrt
 import numpy as np
 
 from prefmover._typing import Bools, Floats, Ints
-from prefmover.data.csr import entries_of_rows
+from prefmover.data.preferences import entries_of_rows
 from prefmover.execution.jit import LazyModule
 from prefmover.measures.breakdown import Factor, PairBreakdown, UserPair, sigmoid
 from prefmover.measures.distribution import levels, urp, urp_breakdown

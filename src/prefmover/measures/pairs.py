@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats, Ints, Progress
-from prefmover.data.csr import entries_of_rows, indptr_from_counts
+from prefmover.data.preferences import entries_of_rows, indptr_from_counts
 from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError
 from prefmover.execution.memory import require

@@ -19,8 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats, Ints
-from prefmover.data.csr import entries_of_rows
-from prefmover.data.preferences import Preferences, undefined_because
+from prefmover.data.preferences import Preferences, entries_of_rows, undefined_because
 from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import NotOptimalError, UndefinedDistanceError
 from prefmover.execution.jit import LazyModule, compiled_or_interpreted

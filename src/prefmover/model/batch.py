@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats, Ints, Progress
-from prefmover.data.csr import indptr_from_counts
+from prefmover.data.preferences import indptr_from_counts
 from prefmover.dataset import Dataset, geometry_if
 from prefmover.execution import Executor
 from prefmover.execution.checkpoint import Calls, Checkpoint, run_blocks

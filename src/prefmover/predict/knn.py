@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats, Ints, Progress
-from prefmover.data.csr import indptr_from_counts
+from prefmover.data.preferences import indptr_from_counts
 from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
 from prefmover.execution.jit import LazyModule, compiled_or_interpreted

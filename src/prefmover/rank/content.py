@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from prefmover._pickled import PickledFields
 from prefmover._typing import Bools, Floats, Ints, Singles
-from prefmover.data.csr import indptr_from_counts
+from prefmover.data.preferences import indptr_from_counts
 from prefmover.execution.threads import run
 from prefmover.items.geometry import ItemGeometry
 

@@ -26,8 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Ints, Progress
-from prefmover.data.csr import indptr_from_counts
-from prefmover.data.preferences import Preferences
+from prefmover.data.preferences import Preferences, indptr_from_counts
 from prefmover.data.ratings import Ratings
 from prefmover.execution import Executor
 from prefmover.execution.checkpoint import Calls, Checkpoint, run_blocks

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats, Ids, Ints
-from prefmover.data.csr import Csr, indptr_from_counts
 from prefmover.data.ids import IdIndex
+from prefmover.data.preferences import Csr, indptr_from_counts
 from prefmover.errors import InputError
 from prefmover.search.recall import Recall
 

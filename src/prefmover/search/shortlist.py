@@ -21,9 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats, Ints, Progress
-from prefmover.data.csr import Csr
 from prefmover.data.ids import frozen
-from prefmover.data.preferences import Preferences
+from prefmover.data.preferences import Csr, Preferences
 from prefmover.execution.jit import LazyModule
 from prefmover.execution.memory import require
 from prefmover.execution.threads import run
