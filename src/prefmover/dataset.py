@@ -33,8 +33,7 @@ from prefmover.data.file_options import FileOptions, named_in_file_options
 from prefmover.data.ids import IdIndex, as_ids, frozen, show
 from prefmover.data.preferences import Preferences, preferences
 from prefmover.data.ratings import Ratings
-from prefmover.data.splits import Split
-from prefmover.data.times import rating_times, time_table
+from prefmover.data.splits import Split, rating_times, time_table
 from prefmover.errors import InputError, MissingItemsWarning, UnknownIdError
 from prefmover.items.blocks import FeatureSource
 from prefmover.items.catalog import Catalog

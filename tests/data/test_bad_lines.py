@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from prefmover import Ratings
+from prefmover.data.delimited import to_utf8
 from prefmover.data.file_options import FileOptions
-from prefmover.data.raw_files import to_utf8
 from prefmover.errors import BadLinesWarning, InputError
 from tests.data.conftest import as_dicts
 from tests.messages import names, unnamed

@@ -28,9 +28,9 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Bools, Floats, Ids, Ints
+from prefmover.data.delimited import Origin
 from prefmover.data.file_options import Duplicates
 from prefmover.data.ids import frozen, show
-from prefmover.data.raw_files import Origin
 from prefmover.data.scale import LARGEST, SMALLEST, Scale
 from prefmover.errors import InputError
 

@@ -28,6 +28,7 @@ import numpy.typing as npt
 
 from prefmover._typing import Floats, Ids, Ints
 from prefmover.data.columns import Columns, frame_columns, numbers, read_columns
+from prefmover.data.delimited import Origin
 from prefmover.data.file_options import (
     Damping,
     Duplicates,
@@ -39,7 +40,6 @@ from prefmover.data.file_options import (
 )
 from prefmover.data.ids import IdIndex, as_ids, as_positions, encode, frozen
 from prefmover.data.preferences import Triples, check_rows, checked_coo, indptr_from_counts, indptr_where
-from prefmover.data.raw_files import Origin
 from prefmover.data.scale import LARGEST, Meaning, Scale, damped
 from prefmover.errors import InputError
 

@@ -11,10 +11,9 @@ import numpy as np
 
 from prefmover._typing import Ids, Ints
 from prefmover.data.columns import Columns
-from prefmover.data.delimited import BLOCK, SEPARATORS, Delimited, Kind
+from prefmover.data.delimited import BLOCK, SEPARATORS, Delimited, Kind, Origin
 from prefmover.data.ids import from_arrow
 from prefmover.data.ratings import Ratings, from_columns
-from prefmover.data.raw_files import Origin
 from prefmover.dataset import Dataset
 from prefmover.datasets.archive import Files
 from prefmover.datasets.registry import Counts, Source

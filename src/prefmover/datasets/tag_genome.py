@@ -21,8 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Bools, Ints
-from prefmover.data.delimited import Kind
-from prefmover.data.raw_files import Origin
+from prefmover.data.delimited import Kind, Origin
 from prefmover.datasets.archive import Files
 from prefmover.datasets.reading import Layout
 from prefmover.errors import InputError

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from prefmover._typing import Floats, Ids
-from prefmover.data.columns import find_usual, plain_name
+from prefmover.data.file_options import find_usual, plain_name
 from prefmover.data.ids import as_ids
 from prefmover.errors import InputError
 from prefmover.items.vectors import ItemVectors, finite_rows

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from prefmover._typing import Bools, Ids, Ints
-from prefmover.data.columns import find_column
+from prefmover.data.file_options import find_column
 from prefmover.data.ids import MISSING_ID, IdIndex, as_ids, frozen, show
 from prefmover.errors import InputError, UnknownIdError, close_names
 from prefmover.items import filters

@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from prefmover._typing import Floats
-from prefmover.data.columns import find_column, find_similar, find_usual, plain_name
-from prefmover.data.delimited import Delimited
-from prefmover.data.file_options import FileOptions
+from prefmover.data.columns import open_parquet, read_parquet
+from prefmover.data.delimited import BadLines, Delimited, Origin, file_bytes
+from prefmover.data.file_options import FileOptions, find_column, find_similar, find_usual, plain_name
 from prefmover.data.ids import MISSING_ID
-from prefmover.data.raw_files import BadLines, Origin, file_bytes, open_parquet, read_parquet
 from prefmover.errors import InputError, close_names
 from prefmover.items.catalog import parse_year, split_year
 

@@ -32,10 +32,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from prefmover._typing import Floats, Ids
+from prefmover.data.delimited import BadLines
 from prefmover.data.file_options import FileOptions
 from prefmover.data.ids import as_ids, is_integer
 from prefmover.data.ratings import Ratings
-from prefmover.data.raw_files import BadLines
 from prefmover.errors import FlatGeometryWarning, InputError
 from prefmover.items import features
 from prefmover.items.blocks import Encoder, FeatureSource, NamedRows, rows_of

@@ -40,8 +40,8 @@ import numpy.typing as npt
 from pydantic import BaseModel, StringConstraints, ValidationError
 
 from prefmover._typing import Ids
+from prefmover.data.columns import open_parquet, read_parquet
 from prefmover.data.ids import as_ids
-from prefmover.data.raw_files import open_parquet, read_parquet
 from prefmover.errors import InputError
 from prefmover.execution import atomic
 from prefmover.items.catalog import Catalog
