@@ -122,7 +122,7 @@ def test_the_cache_has_a_bound(handlers):
 
 def test_the_cache_is_no_larger_than_it_says(handlers):
     """Long requests cost as much as short ones: the memory of the cache is within its bound."""
-    service = Service(handlers, Settings(cache=2**20))
+    service = Service(handlers, Settings(cache=2**20), lambda served, progress: None)
     request = Request({"type": "http", "method": "POST", "headers": [], "client": ("127.0.0.1", 1)}, never)
 
     class Empty(BaseModel):
@@ -133,7 +133,9 @@ def test_the_cache_is_no_larger_than_it_says(handlers):
             ratings = tuple((f"item-{n}-{k}", 5.0) for k in range(100))  # 10 kB as objects
             await service.respond(request, ("comparison", ratings), lambda _: Empty())
 
-    service.state = "ready"
+    service.start()
+    while service.state != "ready":
+        time.sleep(0.01)
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]

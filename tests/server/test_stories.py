@@ -8,9 +8,9 @@ import pytest
 
 from prefmover.measures import find_measure
 from prefmover.predict.similarity import UserSimilarity
-from prefmover.server.jobs import Job
 from prefmover.server.views.neighbor_comparison import neighbor_lists
 from prefmover.server.views.profiles import Tastes, item_profile
+from prefmover.server.workers import Job
 from tests.server.conftest import ask, get, is_problem, listening
 
 ADA = {"user": "ada-b"}
@@ -117,9 +117,9 @@ def test_a_job_that_fails_is_a_problem(handlers, caplog):
         def fail(progress):
             raise RuntimeError("no map")
 
-        service.jobs["map-users"] = Job(fail, "map-users")
-        while service.jobs["map-users"].running:
-            time.sleep(0.01)
+        job = service.jobs["map-users"] = Job(fail, "map-users")
+        job.start()
+        job.join(60)
         is_problem(client.get("/api/v1/map/users"), 503)
     assert "no map" in caplog.text
 
@@ -135,10 +135,11 @@ def test_a_job_ends_with_the_service(handlers):
 
     with listening(handlers) as client:
         job = client.server.service.jobs["map-items"] = Job(endless, "map-items")
+        job.start()
         assert begun.wait(60)
         assert client.get("/api/v1/map/items").json() == {"done": 1, "total": 2}
-    job._thread.join(60)
-    assert not job.running
+    job.join(60)
+    assert not job.is_alive()
 
 
 def test_import(client):

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from prefmover.server.problems import ProblemError
-from prefmover.server.workers import ClientLeftError, Lane, Workers, check_cancelled
+from prefmover.server.workers import ClientLeftError, Lane, check_cancelled, lanes
 
 SECONDS = 60  # for what comes in a moment unless the machine is busy
 
@@ -324,14 +324,14 @@ def test_the_end_answers_everybody(lane):
 
 
 def test_lookups_do_not_wait_for_searches():
-    workers, release = Workers(threads=1, queue=10), threading.Event()
+    workers, release = lanes(threads=1, queue=10), threading.Event()
 
     async def requests():
         busy = [
             start(workers[name], lambda: release.wait(SECONDS))
             for name in ("heavy", "heavy", "large", "large")
         ]
-        await until(lambda: workers.running == 2)
+        await until(lambda: workers["heavy"].running + workers["large"].running == 2)
         answer = await workers["light"].run(lambda: "at once", SECONDS, never)
         release.set()
         await asyncio.gather(*busy)
@@ -342,4 +342,4 @@ def test_lookups_do_not_wait_for_searches():
 
 @pytest.mark.parametrize(("threads", "large"), [(1, 1), (2, 1), (8, 4)])
 def test_large_jobs_have_half_of_the_threads(threads, large):
-    assert Workers(threads, 5)["large"].threads == large
+    assert lanes(threads, 5)["large"].threads == large

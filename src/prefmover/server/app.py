@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -12,11 +11,12 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
 from prefmover.data.scale import Scale
-from prefmover.server import problems
 from prefmover.server.answers import Answer
 from prefmover.server.middleware import OPENAPI, Guard
 from prefmover.server.routes import api, health, posts
@@ -24,7 +24,6 @@ from prefmover.server.schemas.service import Problem
 from prefmover.server.served import ServedModel
 from prefmover.server.service import Loading, Service
 from prefmover.server.settings import Settings
-from prefmover.server.workers import ClientLeftError
 
 __all__ = ["create_app", "openapi_schema", "read_assets"]
 
@@ -61,17 +60,16 @@ def create_app(source: ServedModel | Loading | Service, settings: Settings | Non
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        start = asyncio.create_task(service.start())
+        service.start()
         yield
         service.stop()
-        start.cancel()
 
     app = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     app.state.service = service
     app.include_router(health)
     app.include_router(api)
-    app.add_exception_handler(ClientLeftError, _client_left)
-    problems.install(app)
+    for kind in (Exception, HTTPException, RequestValidationError):
+        app.add_exception_handler(kind, _raise)
     schema: list[Answer] = []
 
     async def openapi(request: Request) -> Response:
@@ -87,8 +85,8 @@ def create_app(source: ServedModel | Loading | Service, settings: Settings | Non
     return Guard(app, service, posts())
 
 
-async def _client_left(_: Request, __: Exception) -> Response:
-    return Response(status_code=499)  # only counted in /metrics: the client has left
+async def _raise(_: Request, error: Exception) -> Response:
+    raise error  # the guard answers with a problem
 
 
 def _sender(answer: Answer) -> Any:

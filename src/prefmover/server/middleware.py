@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from prefmover.server.clients import Clients
 from prefmover.server.logs import ACCESS, REQUEST_ID
-from prefmover.server.problems import MEDIA_TYPE, ProblemError, as_problem, instance_of, problem_bytes
+from prefmover.server.problems import MEDIA_TYPE, ProblemError, as_problem, problem_bytes
 from prefmover.server.service import Service
 from prefmover.server.settings import is_loopback
 from prefmover.server.workers import ClientLeftError, stopping
@@ -184,8 +184,9 @@ class _Exchange:
         given = self.headers.get("x-request-id", "") if clients.is_proxy(peer) else ""
         self.request_id = given if GIVEN_ID.fullmatch(given) else secrets.token_hex(8)
         self.head = scope["method"] == "HEAD"
+        self.path = scope["path"]
         # as the application sees it: GET for HEAD, without the root path, the client's address
-        self.scope = dict(scope, client=(self.client, 0), instance=scope["path"])
+        self.scope = dict(scope, client=(self.client, 0))
         if self.head:
             self.scope["method"] = "GET"
         if root and (scope["path"] + "/").startswith(root + "/"):
@@ -223,7 +224,7 @@ class _Exchange:
 
     async def send_problem(self, problem: ProblemError) -> None:
         """Send a problem as the response."""
-        body = problem_bytes(problem.status, problem.detail, instance_of(self.scope), **problem.members)
+        body = problem_bytes(problem.status, problem.detail, self.path, **problem.members)
         headers = [(name.lower().encode(), value.encode()) for name, value in problem.headers.items()]
         headers += [(b"content-type", MEDIA_TYPE.encode()), (b"content-length", str(len(body)).encode())]
         await self.send({"type": "http.response.start", "status": problem.status, "headers": headers})
@@ -235,7 +236,7 @@ class _Exchange:
             "request": self.request_id,
             "client": self.client,
             "method": method,
-            "path": instance_of(self.scope)[:LONGEST_LOGGED],
+            "path": self.path[:LONGEST_LOGGED],
             "route": self.route,
             "status": status,
             "ms": round(1000 * seconds, 1),

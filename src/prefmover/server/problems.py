@@ -11,14 +11,13 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from prefmover.errors import InputError, UnknownIdError
 from prefmover.server.logs import REQUEST_ID
 
-__all__ = ["MEDIA_TYPE", "ProblemError", "as_problem", "install", "instance_of", "problem_bytes"]
+__all__ = ["MEDIA_TYPE", "ProblemError", "as_problem", "problem_bytes"]
 
 MEDIA_TYPE = "application/problem+json"
 MOST_ERRORS = 20  # errors of one request that are listed
@@ -50,23 +49,6 @@ def problem_bytes(status: int, detail: str, instance: str = "", **members: Any) 
     }
     body |= members
     return json.dumps(body).encode()  # ASCII: lone surrogates stay escaped
-
-
-def install(app: FastAPI) -> None:
-    """Turn every error of an application into a problem."""
-    for kind in (Exception, ProblemError, HTTPException, RequestValidationError, InputError):
-        app.add_exception_handler(kind, _respond)
-
-
-async def _respond(request: Request, error: Exception) -> Response:
-    problem = as_problem(error)
-    body = problem_bytes(problem.status, problem.detail, instance_of(request.scope), **problem.members)
-    return Response(body, problem.status, dict(problem.headers), MEDIA_TYPE)
-
-
-def instance_of(scope: Mapping[str, Any]) -> str:
-    """Return the path of a request as the client wrote it."""
-    return str(scope.get("instance", scope["path"]))
 
 
 def as_problem(error: Exception) -> ProblemError:

@@ -6,13 +6,11 @@ A service is ``starting`` while its model is fitted and its kernels are compiled
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import logging
-import threading
 from collections.abc import Callable, Hashable
 from contextlib import suppress
-from typing import Literal
+from typing import Any, Literal
 
 from cachetools import LRUCache
 from fastapi import Request, Response
@@ -23,13 +21,12 @@ from prefmover.errors import InputError
 from prefmover.server.answers import Answer
 from prefmover.server.clients import group
 from prefmover.server.handlers.warm_up import warm_up
-from prefmover.server.jobs import Job
 from prefmover.server.metrics import Metrics
 from prefmover.server.problems import ProblemError
 from prefmover.server.schemas.service import JobOut
 from prefmover.server.served import ServedModel
 from prefmover.server.settings import Settings
-from prefmover.server.workers import LaneName, Ticket, Workers, check_cancelled, stopping, work_on
+from prefmover.server.workers import Job, LaneName, lanes, stopping
 
 __all__ = ["Loading", "Report", "Service"]
 
@@ -60,23 +57,38 @@ class Service:
         warm_up: Callable[[ServedModel, Progress], None] = warm_up,
     ) -> None:
         self.settings = settings
-        self.workers = Workers(settings.threads, settings.queue)
+        self.workers = lanes(settings.threads, settings.queue)
         self.cache: LRUCache[bytes, Answer] = LRUCache(
             settings.cache, lambda answer: len(answer.content) + ENTRY_BYTES
         )
         self.jobs: dict[str, Job[Answer]] = {}
         self.hits = self.misses = 0
-        self.state: Literal["starting", "ready", "stopping", "failed"] = "starting"
-        self.was_ready = False
-        self.error: BaseException | None = None
-        self.progress = ("starting", 0, 0)
         self._source = source
         self._warm_up = warm_up
         self._served = source if isinstance(source, ServedModel) else None
-        self._starting = Ticket()
-        self._thread: threading.Thread | None = None
-        self._refuses = False
+        self._start = Job(self._load, "start")
+        self._doing = "starting"
+        self._noticed = self._refuses = False
         self.metrics = Metrics(self)
+
+    @property
+    def state(self) -> Literal["starting", "ready", "stopping", "failed"]:
+        """How far the service is between its start and its end."""
+        if self.error is not None:
+            return "failed"
+        if self._noticed:
+            return "stopping"
+        return "ready" if self.was_ready else "starting"
+
+    @property
+    def was_ready(self) -> bool:
+        """Whether the start is over."""
+        return self._start.result is not None
+
+    @property
+    def error(self) -> BaseException | None:
+        """What the start failed with."""
+        return self._start.error
 
     @property
     def served(self) -> ServedModel:
@@ -94,44 +106,25 @@ class Service:
     @property
     def busy(self) -> bool:
         """Whether a thread is still at work."""
-        starts = self._thread is not None and self._thread.is_alive()
-        return self.workers.running > 0 or starts or any(job.running for job in self.jobs.values())
+        jobs: list[Job[Any]] = [self._start, *self.jobs.values()]
+        return any(lane.running for lane in self.workers.values()) or any(job.is_alive() for job in jobs)
 
-    async def start(self) -> None:
+    def start(self) -> None:
         """Load the model, compile the kernels and build the indexes; then the service is ready."""
-        loop = asyncio.get_running_loop()
-        done = asyncio.Event()
+        self._start.start()
 
-        def work() -> None:
-            try:
-                work_on(self._starting, self._load)
-            except asyncio.CancelledError:
-                pass
-            except BaseException as error:
-                self.error = error
-            with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(done.set)
-
-        # A thread of its own: the workers have time limits, and the exit waits for asyncio's threads.
-        self._thread = threading.Thread(target=work, name="prefmover-start", daemon=True)
-        self._thread.start()
-        await done.wait()
-        if self.error is not None:
-            self.state = "failed"
-        elif self.state == "starting":
-            self.state, self.was_ready = "ready", True
-            logger.info("ready")
-
-    def _load(self) -> None:
+    def _load(self, progress: Progress) -> bool:
         def report(doing: str, done: int, total: int) -> None:
-            self.progress = (doing, done, total)
-            check_cancelled()
+            self._doing = doing
+            progress(done, total)
 
         if self._served is None:
             assert not isinstance(self._source, ServedModel)
             self._served = self._source(report)
-        step: Progress = lambda done, total: report("compiling kernels and building indexes", done, total)  # noqa: E731
-        self._warm_up(self._served, step)
+        report("compiling kernels and building indexes", 0, 0)
+        self._warm_up(self._served, progress)
+        logger.info("ready")
+        return True
 
     def check_ready(self) -> None:
         """Raise a problem unless the service is ready; while it starts, the problem has the progress."""
@@ -139,13 +132,12 @@ class Service:
             detail = "The model does not answer. The log of the service says why."
             raise ProblemError(503, detail, state="failed")
         if self.state == "starting":
-            doing, done, total = self.progress
             raise ProblemError(
                 503,
-                f"The service is starting: {doing}. Try again in a few seconds.",
+                f"The service is starting: {self._doing}. Try again in a few seconds.",
                 {"Retry-After": "2"},
                 state="starting",
-                progress={"doing": doing, "done": done, "total": total},
+                progress={"doing": self._doing, "done": self._start.done, "total": self._start.total},
             )
         if self.state == "stopping":
             raise stopping()
@@ -157,21 +149,21 @@ class Service:
 
     def give_notice(self) -> None:
         """Let ``/readyz`` return 503; everything else goes on."""
-        if self.state != "failed":
-            self.state = "stopping"
-        self._starting.abandoned = True
+        self._noticed = True
+        self._start.abandoned = True
 
     def refuse(self) -> None:
         """Answer new requests with 503; those in progress go on."""
         self.give_notice()
         self._refuses = True
         for job in self.jobs.values():
-            job.ticket.abandoned = True
+            job.abandoned = True
 
     def stop(self) -> None:
         """Answer the requests in progress with 503, too."""
         self.refuse()
-        self.workers.stop()
+        for lane in self.workers.values():
+            lane.stop()
 
     async def respond(
         self,
@@ -221,6 +213,7 @@ class Service:
             job = self.jobs[name] = Job(
                 lambda progress: Answer.of(work(served, progress).model_dump_json().encode()), name
             )
+            job.start()
         if isinstance(job.error, InputError):
             raise job.error
         if job.error is not None:

@@ -11,21 +11,24 @@ as nobody waits for the result.
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import threading
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from cachetools import LRUCache
 
+from prefmover._typing import Progress
+from prefmover.errors import InputError
 from prefmover.server.problems import ProblemError
 
-__all__ = ["ClientLeftError", "Lane", "LaneName", "Ticket", "Workers", "check_cancelled", "stopping"]
+__all__ = ["ClientLeftError", "Job", "Lane", "LaneName", "check_cancelled", "lanes", "stopping"]
 
 Result = TypeVar("Result")
 LaneName = Literal["light", "heavy", "large"]
@@ -34,6 +37,7 @@ HALF_LIFE = 10.0  # seconds after which half of a client's use is forgotten
 CLIENTS = 1024  # clients whose use is remembered
 LONGEST_RETRY = 60
 LIGHT_THREADS = 2
+logger = logging.getLogger("prefmover.server")
 
 
 class ClientLeftError(Exception):
@@ -41,18 +45,14 @@ class ClientLeftError(Exception):
 
 
 @dataclass(slots=True, eq=False)
-class Ticket:
-    """Work that can be abandoned."""
+class _Request:
+    """The work for a request of a client."""
 
-    abandoned: bool = False
-
-
-@dataclass(slots=True, eq=False)
-class _Job(Ticket):
-    work: Callable[[], Any] = lambda: None
-    client: str = ""
-    result: Any = None  # asyncio.Future
+    work: Callable[[], Any]
+    client: str
+    result: asyncio.Future[Any]
     seconds: float = 0.0
+    abandoned: bool = False
 
     def answer(self, value: Any = None, error: BaseException | None = None) -> None:
         """Hand the result, or an error, to whoever waits for it."""
@@ -63,6 +63,46 @@ class _Job(Ticket):
                 self.result.set_exception(error)
 
 
+class Job(threading.Thread, Generic[Result]):
+    """Work that takes longer than a request may: done once, on a thread of its own.
+
+    Attributes
+    ----------
+    result
+        The result; None until it is there.
+    error
+        What the work ended with instead; the log has it, unless it is an error of input.
+    done, total
+        How far the work is; ``total`` is 0 until that is known.
+    abandoned
+        Set it to stop the work at its next report.
+    """
+
+    def __init__(self, work: Callable[[Progress], Result], name: str) -> None:
+        super().__init__(name=f"prefmover-{name}", daemon=True)
+        self.result: Result | None = None
+        self.error: BaseException | None = None
+        self.done = self.total = 0
+        self.abandoned = False
+        self._work = work
+
+    def run(self) -> None:
+        """Do the work."""
+        _thread.work = self
+        try:
+            self.result = self._work(self._report)
+        except asyncio.CancelledError:
+            pass
+        except BaseException as error:
+            self.error = error
+            if not isinstance(error, InputError):
+                logger.exception("%s failed", self.name)
+
+    def _report(self, done: int, total: int) -> None:
+        check_cancelled()
+        self.done, self.total = done, total
+
+
 _thread = threading.local()
 
 
@@ -71,18 +111,9 @@ def check_cancelled(*_: int) -> None:
 
     On a thread that belongs to no request, do nothing.
     """
-    ticket = getattr(_thread, "ticket", None)
-    if ticket is not None and ticket.abandoned:
+    work: _Request | Job[Any] | None = getattr(_thread, "work", None)
+    if work is not None and work.abandoned:
         raise asyncio.CancelledError
-
-
-def work_on(ticket: Ticket, work: Callable[[], Result]) -> Result:
-    """Call ``work``, which stops at its next check once the ticket is abandoned."""
-    _thread.ticket = ticket
-    try:
-        return work()
-    finally:
-        _thread.ticket = None
 
 
 def stopping() -> ProblemError:
@@ -111,27 +142,29 @@ class Lane:
 
     Attributes
     ----------
-    running
-        Number of threads at work, also those whose request was abandoned.
     refused, expired, dropped
         Number of requests that found the queue full, ran out of time, or lost their client.
     """
 
     def __init__(self, threads: int, queue: int, name: str = "worker") -> None:
         self.threads, self.queue = threads, queue
-        self.running = self.refused = self.expired = self.dropped = 0
-        self._waiting: dict[str, deque[_Job]] = {}
-        self._at_work: set[_Job] = set()
-        self._by_client: Counter[str] = Counter()
+        self.refused = self.expired = self.dropped = 0
+        self._waiting: list[_Request] = []
+        self._at_work: list[_Request] = []
         self._used: LRUCache[str, tuple[float, float]] = LRUCache(CLIENTS)  # seconds, and when that was
         self._mean = 0.0  # seconds of a request, lately
         self._stopped = False
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=f"prefmover-{name}")
 
     @property
+    def running(self) -> int:
+        """Number of threads at work, also those whose request was abandoned."""
+        return len(self._at_work)
+
+    @property
     def waiting(self) -> int:
         """Number of requests that wait."""
-        return sum(map(len, self._waiting.values()))
+        return len(self._waiting)
 
     @property
     def active(self) -> int:
@@ -167,13 +200,13 @@ class Lane:
         """
         if self._stopped:
             raise stopping()
-        job = _Job(work=work, client=client, result=asyncio.get_running_loop().create_future())
-        self._admit(job, seconds)
+        asked = _Request(work, client, asyncio.get_running_loop().create_future())
+        self._admit(asked, seconds)
         left = asyncio.ensure_future(client_left())
         try:
-            await asyncio.wait({job.result, left}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-            if job.result.done():
-                result: Result = job.result.result()
+            await asyncio.wait({asked.result, left}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            if asked.result.done():
+                result: Result = asked.result.result()
                 return result
             if left.done():
                 self.dropped += 1
@@ -185,77 +218,63 @@ class Lane:
                 {"Retry-After": "5"},
             )
         finally:
-            self._abandon(job)
+            asked.abandoned = True
+            if asked in self._waiting:
+                self._waiting.remove(asked)
             left.cancel()
 
     def stop(self) -> None:
         """Answer every request with 503, those that are computed too."""
         self._stopped = True
-        for job in [*self._at_work, *(job for jobs in self._waiting.values() for job in jobs)]:
-            job.answer(error=stopping())
-            job.abandoned = True
+        for asked in self._at_work + self._waiting:
+            asked.answer(error=stopping())
+            asked.abandoned = True
         self._waiting.clear()
 
-    def _admit(self, job: _Job, seconds: float) -> None:
-        """Start a job, let it wait, or raise a problem."""
-        mine = self._waiting.get(job.client, ())
-        ahead = len(mine) + sum(
-            min(len(jobs), len(mine) + 1) for client, jobs in self._waiting.items() if client != job.client
-        )
-        wait = (ahead + self.running) * self._mean / self.threads
+    def _admit(self, asked: _Request, seconds: float) -> None:
+        """Start the work for a request, let it wait, or raise a problem."""
         if self.running >= self.threads:
+            waiting = Counter(one.client for one in self._waiting)
+            mine = waiting.pop(asked.client, 0)
+            ahead = mine + sum(min(theirs, mine + 1) for theirs in waiting.values())
+            wait = (ahead + self.running) * self._mean / self.threads
             if wait > seconds:
                 self.refused += 1
                 raise _busy(wait)
             if self.waiting >= self.queue:
-                self._make_room(len(mine), wait)
-        self._waiting.setdefault(job.client, deque()).append(job)
+                self.refused += 1
+                greedy, most = max(waiting.items(), key=lambda one: one[1], default=("", 0))
+                if most <= mine + 1:
+                    raise _busy(wait)
+                newest = [one for one in self._waiting if one.client == greedy][-1]
+                self._waiting.remove(newest)
+                newest.answer(error=_busy(wait))
+        self._waiting.append(asked)
         self._start()
-
-    def _make_room(self, mine: int, wait: float) -> None:
-        self.refused += 1
-        most = max(self._waiting, key=lambda client: len(self._waiting[client]), default=None)
-        if most is None or len(self._waiting[most]) <= mine + 1:
-            raise _busy(wait)
-        job = self._waiting[most].pop()
-        job.answer(error=_busy(wait))
 
     def _start(self) -> None:
+        loop = asyncio.get_running_loop()
         while self._waiting and self.running < self.threads:
-            client = min(self._waiting, key=lambda one: (self._by_client[one], self._use(one)))
-            job = self._waiting[client].popleft()
-            if not self._waiting[client]:
-                del self._waiting[client]
-            self.running += 1
-            self._by_client[client] += 1
-            self._at_work.add(job)
-            loop = asyncio.get_running_loop()
+            computed = Counter(one.client for one in self._at_work)
+            clients = dict.fromkeys(one.client for one in self._waiting)
+            client = min(clients, key=lambda one: (computed[one], self._use(one)))
+            asked = next(one for one in self._waiting if one.client == client)
+            self._waiting.remove(asked)
+            self._at_work.append(asked)
 
-            def done(future: Any, job: _Job = job, loop: asyncio.AbstractEventLoop = loop) -> None:
+            def done(future: Any, asked: _Request = asked) -> None:
                 with suppress(RuntimeError):  # the loop is closed: nobody waits
-                    loop.call_soon_threadsafe(self._finish, job, future)
+                    loop.call_soon_threadsafe(self._finish, asked, future)
 
-            self._pool.submit(_timed, job).add_done_callback(done)
+            self._pool.submit(_timed, asked).add_done_callback(done)
 
-    def _finish(self, job: _Job, future: Any) -> None:
-        self.running -= 1
-        self._at_work.discard(job)
-        self._by_client[job.client] -= 1
-        if not self._by_client[job.client]:
-            del self._by_client[job.client]
-        self._mean += 0.2 * (job.seconds - self._mean)
-        self._used[job.client] = (self._use(job.client) + job.seconds, time.monotonic())
+    def _finish(self, asked: _Request, future: Any) -> None:
+        self._at_work.remove(asked)
+        self._mean += 0.2 * (asked.seconds - self._mean)
+        self._used[asked.client] = (self._use(asked.client) + asked.seconds, time.monotonic())
         error = future.exception()
-        job.answer(None if error else future.result(), error)
+        asked.answer(None if error else future.result(), error)
         self._start()
-
-    def _abandon(self, job: _Job) -> None:
-        job.abandoned = True
-        jobs = self._waiting.get(job.client, ())
-        if job in jobs:
-            self._waiting[job.client].remove(job)
-            if not self._waiting[job.client]:
-                del self._waiting[job.client]
 
     def _use(self, client: str) -> float:
         """Return the seconds that a client has had; old ones count less."""
@@ -263,33 +282,25 @@ class Lane:
         return float(used * 0.5 ** ((time.monotonic() - then) / HALF_LIFE)) if used else 0.0
 
 
-def _timed(job: _Job) -> Any:
+def _timed(asked: _Request) -> Any:
     begin = time.perf_counter()
+    _thread.work = asked
     try:
-        return work_on(job, job.work) if not job.abandoned else None
+        return asked.work() if not asked.abandoned else None
     except asyncio.CancelledError:
         return None  # nobody waits
     finally:
-        job.seconds = time.perf_counter() - begin
+        _thread.work = None
+        asked.seconds = time.perf_counter() - begin
 
 
-class Workers(dict[LaneName, Lane]):
-    """The lanes: ``light`` for lookups, ``heavy`` for searches, ``large`` for jobs of many searches.
+def lanes(threads: int, queue: int) -> dict[LaneName, Lane]:
+    """Return the lanes: ``light`` for lookups, ``heavy`` for searches, ``large`` for jobs of many searches.
 
     Large jobs get half of the threads, so a few of them do not keep everybody else waiting.
     """
-
-    def __init__(self, threads: int, queue: int) -> None:
-        self["light"] = Lane(LIGHT_THREADS, queue, "light")
-        self["heavy"] = Lane(threads, queue, "heavy")
-        self["large"] = Lane(max(1, threads // 2), queue, "large")
-
-    def stop(self) -> None:
-        """Answer every request with 503."""
-        for lane in self.values():
-            lane.stop()
-
-    @property
-    def running(self) -> int:
-        """Number of threads at work."""
-        return sum(lane.running for lane in self.values())
+    return {
+        "light": Lane(LIGHT_THREADS, queue, "light"),
+        "heavy": Lane(threads, queue, "heavy"),
+        "large": Lane(max(1, threads // 2), queue, "large"),
+    }
