@@ -40,9 +40,9 @@ def test_like_minded_by_keyboard(visitor):
     shown = [re.search(r"\d\.\d{3}", text)[0] for text in visitor.texts(".near .far")]
     assert shown == [f"{one['distance']:.3f}" for one in near]
     expect(page.locator(".near .leaning").first).to_have_text(" and ".join(near[0]["taste"][:2]))
-    strangers = sum(one["n_common"] == 0 for one in near)
-    expect(page.locator(".near .common.none")).to_have_count(strangers)
-    expect(page.locator(".point .dot.none")).to_have_count(strangers)
+    without = sum(one["n_common"] == 0 for one in near)
+    expect(page.locator(".near .common.none")).to_have_count(without)
+    expect(page.locator(".point .dot.none")).to_have_count(without)
     mine = visitor.api("users/petra-h")["ratings"]
     visitor.shows(".best .title", [one["title"] for one in mine][:8])
     expect(page.locator(".strip > span")).to_have_count(len(mine))

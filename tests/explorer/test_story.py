@@ -81,14 +81,14 @@ def test_the_start_shows_people_with_nothing_in_common(visitor):
 def test_the_nearest_of_those_with_nothing_in_common(visitor):
     page = visitor.open("#/like-minded/petra-h")
     page.get_by_role("button", name="Nothing in common").click()
-    near = visitor.ask("neighbors", user="petra-h", k=10, strangers=True)["neighbors"]
+    near = visitor.ask("neighbors", user="petra-h", k=10, without_common_items=True)["neighbors"]
     expect(page.locator(".near .who a")).to_have_text([one["user"] for one in near])
     expect(page.locator(".near .common.none")).to_have_count(len(near))
     page.get_by_role("button", name="Everybody").click()
     near = visitor.ask("neighbors", user="petra-h", k=10)["neighbors"]
-    strangers = sum(one["n_common"] == 0 for one in near)
-    assert strangers < 10
-    expect(page.locator(".near .common.none")).to_have_count(strangers)
+    without = sum(one["n_common"] == 0 for one in near)
+    assert without < 10
+    expect(page.locator(".near .common.none")).to_have_count(without)
 
 
 def test_measures_side_by_side(visitor):

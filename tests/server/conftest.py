@@ -10,10 +10,9 @@ import pytest
 
 from prefmover import Dataset, ItemGeometry, Ratings, Recommender, datasets
 from prefmover.items.catalog import Catalog
-from prefmover.server.handlers.warm_up import warm_up
 from prefmover.server.run import Server, address, listen
 from prefmover.server.served import ServedModel
-from prefmover.server.service import Service
+from prefmover.server.service import Service, warm_up
 from prefmover.server.settings import Settings
 
 NEAR = "/api/v1/neighbors"

@@ -25,10 +25,8 @@ def cinema():
 def test_letterboxd(cinema):
     found = read_export(LETTERBOXD, cinema)
     assert found.origin == "Letterboxd"
-    assert found.ratings["alien-1979"] == 5.0
-    assert 1.0 in found.ratings.values()
-    assert len(found.ratings) == 2
-    assert list(found.ratings)[-1] == "alien-1979"  # the newest comes first
+    assert [one.rating for one in found.ratings] == [1.0, 5.0]  # the newest comes first
+    assert found.ratings[-1].item == "alien-1979"
     assert [(row.title, row.year) for row in found.unmatched] == [("No Such Film", 1999)]
     assert found.n_unrated == 1
 
@@ -36,7 +34,7 @@ def test_letterboxd(cinema):
 def test_imdb(cinema):
     found = read_export("\ufeff" + IMDB, cinema)
     assert found.origin == "IMDb"
-    assert found.ratings == {"the-thing-1982": 1.0, "alien-1979": 5.0}
+    assert [(one.item, one.rating) for one in found.ratings] == [("the-thing-1982", 1.0), ("alien-1979", 5.0)]
 
 
 def test_ratings_fall_on_steps_of_the_scale():
@@ -44,7 +42,8 @@ def test_ratings_fall_on_steps_of_the_scale():
     data = Dataset(ratings, items={"Alien (1979)": "Alien", "b": "B", "c": "C"})
     given = {0.5: 1, 1.5: 2, 2.5: 3, 3.5: 4, 4.5: 5, 5: 5}
     for stars, expected in given.items():
-        assert read_export(f"Name,Rating\nAlien,{stars}\n", data).ratings == {"Alien (1979)": expected}
+        (found,) = read_export(f"Name,Rating\nAlien,{stars}\n", data).ratings
+        assert (found.item, found.rating) == ("Alien (1979)", expected)
 
 
 @pytest.mark.parametrize(
@@ -67,4 +66,4 @@ def test_what_is_no_export(cinema, text, named):
 
 def test_rows_without_the_last_cells(cinema):
     found = read_export("Name,Year,Rating,Date\nAlien,1979,5\nThe Thing,1982,4,2022-01-01\n", cinema)
-    assert list(found.ratings.values()) == [4.0, 5.0]  # a row without a date comes last
+    assert [one.rating for one in found.ratings] == [4.0, 5.0]  # a row without a date comes last

@@ -6,10 +6,6 @@ import time
 import numpy as np
 import pytest
 
-from prefmover.measures import find_measure
-from prefmover.predict.similarity import UserSimilarity
-from prefmover.server.views.neighbor_comparison import neighbor_lists
-from prefmover.server.views.profiles import Tastes, item_profile
 from prefmover.server.workers import Job
 from tests.server.conftest import ask, get, is_problem, listening
 
@@ -39,18 +35,11 @@ def test_one_search_for_items_and_users(client):
     assert get(client, "search", q="no such thing")["n_items"] == 0
 
 
-def test_tastes_are_those_of_the_library(client, data):
-    user = get(client, "users/ada-b")
-    expected = Tastes(data).of(*data.ratings.row(data.user_position("ada-b")))
-    assert user["taste"] == [one.genre for one in expected] != []
-
-
-def test_an_item(client, data):
-    found, position = get(client, "items/the-thing-1982"), data.item_position("the-thing-1982")
-    expected = item_profile(data, position)
-    assert found["n_fans"] == expected.n_fans > 0
-    assert found["fans"][0]["user"] == data.ratings.users[expected.fans[0].user]
-    assert [(one["rating"], one["count"]) for one in found["ratings"]] == expected.counts
+def test_a_user_has_a_taste_and_an_item_has_fans(client):
+    assert get(client, "users/ada-b")["taste"]
+    found = get(client, "items/the-thing-1982")
+    assert found["n_fans"] >= len(found["fans"]) > 0
+    assert sum(one["count"] for one in found["ratings"]) == found["n_ratings"]
 
 
 def test_neighbors_say_how_near_they_are(client, handlers):
@@ -62,28 +51,25 @@ def test_neighbors_say_how_near_they_are(client, handlers):
     assert 0 < spread["nearest"] < spread["median"] < spread["farthest"]
 
 
-def test_strangers(client, model):
-    near = ask(client, "neighbors", **ADA, k=5, strangers=True)["neighbors"]
+def test_neighbors_without_common_items(client, model):
+    near = ask(client, "neighbors", **ADA, k=5, without_common_items=True)["neighbors"]
     assert {one["n_common"] for one in near} == {0}
     assert [one["user"] for one in near] == model.neighbors(
         "ada-b", 5, without_common_items=True
     ).users.tolist()
-    body = {"ratings": GUEST, "strangers": True, "k": 3}
+    body = {"ratings": GUEST, "without_common_items": True, "k": 3}
     theirs = client.post("/api/v1/neighbors", json=body).json()["neighbors"]
     assert {one["n_common"] for one in theirs} == {0}
-    others = client.post("/api/v1/neighbors", json={**body, "strangers": False}).json()["neighbors"]
+    others = client.post("/api/v1/neighbors", json={**body, "without_common_items": False}).json()[
+        "neighbors"
+    ]
     assert others[0]["n_common"] > 0
 
 
-def test_lists_of_neighbors(client, data):
+def test_lists_of_neighbors(client):
     found = ask(client, "neighbors/lists", **ADA)["lists"]
     assert [one["name"] for one in found] == ["pmd", "cos", "jmsd"]
-    position = data.user_position("ada-b")
-    rows = [UserSimilarity(data, find_measure(name), None, 1) for name in ("pmd", "cos", "jmsd")]
-    for one, expected in zip(found, neighbor_lists(rows, position, *data.ratings.row(position)), strict=True):
-        assert [near["value"] for near in one["neighbors"]] == expected.values.tolist()
-        assert [near["n_common"] for near in one["neighbors"]] == expected.n_common.tolist()
-        assert one["test"]["hits"] == expected.test.hits
+    assert all(len(one["neighbors"]) == 10 and one["test"]["n_hidden"] > 0 for one in found)
     guest = client.post("/api/v1/neighbors/lists", json={"ratings": GUEST}).json()
     assert len(guest["lists"]) == 3
     assert guest["lists"][0]["test"] is None

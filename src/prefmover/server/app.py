@@ -19,8 +19,8 @@ from starlette.types import ASGIApp
 from prefmover.data.scale import Scale
 from prefmover.server.answers import Answer
 from prefmover.server.middleware import OPENAPI, Guard
+from prefmover.server.problems import Problem
 from prefmover.server.routes import api, health, posts
-from prefmover.server.schemas.service import Problem
 from prefmover.server.served import ServedModel
 from prefmover.server.service import Loading, Service
 from prefmover.server.settings import Settings

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,8 +14,9 @@ from prefmover.dataset import Dataset
 from prefmover.datasets.matching import match
 from prefmover.errors import InputError
 from prefmover.items.catalog import Catalog, parse_year, split_year
+from prefmover.server.schemas.responses import ImportedRatingOut, ImportOut, UnmatchedOut
 
-__all__ = ["ExportedRating", "ImportedRatings", "read_export"]
+__all__ = ["read_export"]
 
 MOST_ROWS = 20_000
 DATES = ("date", "date rated")
@@ -25,7 +25,7 @@ RATINGS = {"your rating": (1.0, 10.0), "rating10": (1.0, 10.0), "rating": (0.5, 
 """Columns of ratings, and their scales: IMDb's from 1 to 10, Letterboxd's from half a star to 5."""
 
 
-class ExportedRating(NamedTuple):
+class _Row(NamedTuple):
     """A row of an export: title, year (0 if unknown), and the rating on the data's scale."""
 
     title: str
@@ -33,21 +33,7 @@ class ExportedRating(NamedTuple):
     rating: float
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedRatings:
-    """The content of an export: ``origin`` is ``"IMDb"``, ``"Letterboxd"`` or ``"a file"``.
-
-    Ratings are by item id, on the scale of the data, newest first where the export has dates. The data lack
-    the titles in ``unmatched``; ``n_unrated`` rows have no rating.
-    """
-
-    origin: str
-    ratings: dict[Any, float]
-    unmatched: list[ExportedRating]
-    n_unrated: int
-
-
-def read_export(text: str, data: Dataset) -> ImportedRatings:
+def read_export(text: str, data: Dataset) -> ImportOut:
     r"""Return the ratings in the text of a CSV file, for the items of a data set.
 
     The file has columns Name or Title, Year, and Rating (half a star to 5) or Your Rating (1 to 10), in any
@@ -58,8 +44,8 @@ def read_export(text: str, data: Dataset) -> ImportedRatings:
     >>> from prefmover import datasets
     >>> cinema = datasets.load("cinema")
     >>> found = read_export("Name,Year,Rating\nAlien,1979,5\nNo Such Film,1999,3\n", cinema)
-    >>> found.ratings, [row.title for row in found.unmatched]
-    ({'alien-1979': 5.0}, ['No Such Film'])
+    >>> [(row.title, row.rating) for row in found.ratings], [row.title for row in found.unmatched]
+    ([('Alien (1979)', 5.0)], ['No Such Film'])
     """
     lines = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""))
     try:
@@ -77,7 +63,7 @@ def read_export(text: str, data: Dataset) -> ImportedRatings:
             "the file lacks a column Name or Title, or a column Rating or Your Rating; export your ratings "
             "from Letterboxd (ratings.csv) or IMDb"
         )
-    dates: dict[ExportedRating, str] = {}
+    dates: dict[_Row, str] = {}
     n_unrated = 0
     for number, cells in enumerate(rows[1:], 2):
         row = dict(zip(names, cells, strict=False))  # the last cells may be missing
@@ -88,17 +74,27 @@ def read_export(text: str, data: Dataset) -> ImportedRatings:
         name, year = split_year(row.get(title, ""))
         if "year" in names:
             year = parse_year(row.get("year", "")) or 0
-        dates[ExportedRating(name, year, value)] = row.get(date, "")
+        dates[_Row(name, year, value)] = row.get(date, "")
     newest = sorted(dates, key=dates.__getitem__, reverse=True)
     titles = Catalog(np.arange(len(newest)), [row.title for row in newest], [row.year for row in newest])
     found = match(titles, data.catalog)
-    ratings: dict[Any, float] = {}
-    for k, exported in enumerate(newest):
-        if k in found:
-            ratings.setdefault(found[k], exported.rating)
-    unmatched = [exported for k, exported in enumerate(newest) if k not in found]
+    ratings: dict[int, float] = {}
+    for k, item in found.items():
+        ratings.setdefault(data.item_position(item), newest[k].rating)
     origin = {"your rating": "IMDb"}.get(rating, "Letterboxd" if "letterboxd uri" in names else "a file")
-    return ImportedRatings(origin, ratings, unmatched, n_unrated)
+    return ImportOut(
+        origin=origin,
+        ratings=[
+            ImportedRatingOut(item=str(data.ratings.items[k]), title=data.catalog.label(k), rating=rating)
+            for k, rating in ratings.items()
+        ],
+        unmatched=[
+            UnmatchedOut(title=row.title, year=row.year or None)
+            for k, row in enumerate(newest)
+            if k not in found
+        ],
+        n_unrated=n_unrated,
+    )
 
 
 def _on_scale(text: str, number: int, given: tuple[float, float], scale: Scale) -> float:

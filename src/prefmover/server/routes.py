@@ -17,10 +17,10 @@ from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from prefmover.server.handlers import lookup, overview, pairs, people, together
+from prefmover.server.handlers import lookup, neighbors, overview, pairs, recommendations
 from prefmover.server.problems import MEDIA_TYPE, ProblemError
 from prefmover.server.schemas.requests import Person
-from prefmover.server.schemas.service import JobOut, StatusOut
+from prefmover.server.schemas.responses import JobOut, StatusOut
 from prefmover.server.service import Service
 from prefmover.server.workers import LaneName
 
@@ -191,7 +191,7 @@ def _serve(path: str, tag: str, summary: str, work: Handler, lane: LaneName | No
 
 _serve("/model", "model", "The model and its data", overview.get_model)
 _serve("/search", "model", "Search for items and users", lookup.search)
-_serve("/common-ground", "model", "How often near users have nothing in common", overview.get_common_ground)
+_serve("/common-ground", "model", "How often near users have nothing in common", neighbors.get_common_ground)
 _serve("/users", "users", "Search for users", lookup.find_users)
 _serve("/users/{user}", "users", "A user's ratings", lookup.get_user)
 _serve("/map/users", "users", "A map of the users", overview.get_user_map)
@@ -201,17 +201,25 @@ _serve("/items/{item}/near", "items", "The nearest items", lookup.get_near_items
 _serve("/map/items", "items", "A map of the items", overview.get_item_map)
 _serve("/lookup", "items", "Some items by id", lookup.list_items, "light")
 _serve("/import", "items", "Ratings exported from another site", lookup.import_ratings, "large")
-_serve("/neighbors", "people", "The nearest users", people.get_neighbors)
-_serve("/neighbors/lists", "people", "Neighbors by several measures", people.get_neighbor_lists, "large")
-_serve("/recommendations", "people", "Recommendations, with reasons", people.get_recommendations)
-_serve("/recommendations/why", "people", "Why an item is recommended", people.explain_recommendation)
-_serve("/predictions", "people", "Predicted ratings", people.get_predictions)
-_serve("/predictions/why", "people", "The parts of a predicted rating", people.explain_prediction)
+_serve("/neighbors", "people", "The nearest users", neighbors.get_neighbors)
+_serve("/neighbors/lists", "people", "Neighbors by several measures", neighbors.get_neighbor_lists, "large")
+_serve("/recommendations", "people", "Recommendations, with reasons", recommendations.get_recommendations)
+_serve("/recommendations/why", "people", "Why an item is recommended", recommendations.explain_recommendation)
+_serve("/predictions", "people", "Predicted ratings", recommendations.get_predictions)
+_serve("/predictions/why", "people", "The parts of a predicted rating", recommendations.explain_prediction)
 _serve("/explanations", "pairs", "Why two users are near", pairs.explain_users)
 _serve("/comparison", "pairs", "Two users under all measures", pairs.compare_users)
-_serve("/batch/recommendations", "groups", "What suits several users each", together.recommend_each, "large")
-_serve("/group/recommendations", "groups", "What suits several users", together.recommend_group, "large")
-_serve("/group/neighbors", "groups", "Who is near several users", together.get_group_neighbors)
+_serve(
+    "/batch/recommendations",
+    "groups",
+    "What suits several users each",
+    recommendations.recommend_each,
+    "large",
+)
+_serve(
+    "/group/recommendations", "groups", "What suits several users", recommendations.recommend_group, "large"
+)
+_serve("/group/neighbors", "groups", "Who is near several users", neighbors.get_group_neighbors)
 
 
 def posts() -> frozenset[str]:

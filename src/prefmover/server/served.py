@@ -5,26 +5,67 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from concurrent.futures import Future
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
+import numpy as np
 from cachetools import LRUCache
 
 from prefmover._typing import Floats, Ints
+from prefmover.dataset import Dataset
+from prefmover.items.filters import parse_where
 from prefmover.measures import Measure
+from prefmover.measures.pairs import values
 from prefmover.model.base_recommender import BaseRecommender
 from prefmover.predict.predictor import UserState
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.server.facts import ItemFacts, UserFacts
 from prefmover.server.schemas.requests import Person, RecommendationOptions
 from prefmover.server.schemas.responses import NeighborOut
-from prefmover.server.views.value_spread import Spread, sample_spread
 
-__all__ = ["ServedModel"]
+__all__ = ["ServedModel", "Spread"]
 
 MOST_GUESTS = 128
+USERS, OTHERS = 40, 25  # random users, and others that each is compared with
 GuestKey: TypeAlias = tuple[tuple[str, float], ...]
 """The ratings of a guest, (item, rating) sorted by item."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spread:
+    """Values of a measure between random pairs of users, sorted, to say how near a value is.
+
+    >>> spread = Spread(np.array([0.2, 0.4, 0.6, 0.8]), larger_is_closer=False)
+    >>> spread.nearer_than(0.3), spread.nearer_than(0.8)
+    (0.75, 0.0)
+    """
+
+    values: Floats
+    larger_is_closer: bool
+
+    @classmethod
+    def of(cls, data: Dataset, measure: Measure, convention: str | None = None) -> Spread:
+        """Return the exact values between random users: up to 40 users, with 25 others each."""
+        rng = np.random.default_rng(0)
+        eligible = np.flatnonzero(np.diff(data.ratings.matrix.indptr))
+        users, others = rng.permutation(eligible)[:USERS], rng.permutation(eligible)[:OTHERS]
+        table = values(data, measure, convention, users, others, n_threads=1)
+        found = table[(users[:, None] != others[None, :]) & ~np.isnan(table)]
+        return cls(np.sort(found), measure.larger_is_closer)
+
+    def nearer_than(self, value: float) -> float | None:
+        """Return the share of the pairs that are farther apart than a value; None without pairs."""
+        n = len(self.values)
+        if n == 0 or np.isnan(value):
+            return None
+        if self.larger_is_closer:
+            return int(np.searchsorted(self.values, value, side="left")) / n
+        return 1 - int(np.searchsorted(self.values, value, side="right")) / n
+
+    def quantile(self, share: float) -> float | None:
+        """Return the value below which a share of the pairs is; None without pairs."""
+        return float(np.quantile(self.values, share)) if len(self.values) else None
 
 
 class ServedModel:
@@ -81,7 +122,7 @@ class ServedModel:
     @cached_property
     def spread(self) -> Spread:
         """Values of the measure between random users."""
-        return sample_spread(self.data, self.measure, self.similarity.convention, n_threads=1)
+        return Spread.of(self.data, self.measure, self.similarity.convention)
 
     def person(self, asked: Person) -> UserState:
         """Return the state of the person whom a request is about."""
@@ -109,11 +150,11 @@ class ServedModel:
 
     def choices(self, options: RecommendationOptions) -> dict[str, Any]:
         """Return the arguments of the model's ``recommend``; an unknown id is an error."""
-        given = options.arguments()
+        given = {name: getattr(options, name) for name in RecommendationOptions.model_fields}
+        given["where"] = parse_where(options.where)
         for name in ("items", "exclude"):
-            if name in given:
-                given[name] = [self.items.id_of(item) for item in given[name]]
-        return given
+            given[name] = [self.items.id_of(item) for item in given[name]]
+        return {name: value for name, value in given.items() if value not in ([], {})}
 
     def near_users(
         self, rated: Ints, users: Ints, values: Floats, *, of_group: bool = False

@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable
 from contextlib import suppress
 from typing import Any, Literal
 
+import numpy as np
 from cachetools import LRUCache
 from fastapi import Request, Response
 from pydantic import BaseModel
@@ -20,15 +21,16 @@ from prefmover._typing import Progress
 from prefmover.errors import InputError
 from prefmover.server.answers import Answer
 from prefmover.server.clients import group
-from prefmover.server.handlers.warm_up import warm_up
+from prefmover.server.handlers import neighbors, pairs, recommendations
 from prefmover.server.metrics import Metrics
 from prefmover.server.problems import ProblemError
-from prefmover.server.schemas.service import JobOut
+from prefmover.server.schemas import requests
+from prefmover.server.schemas.responses import JobOut
 from prefmover.server.served import ServedModel
 from prefmover.server.settings import Settings
 from prefmover.server.workers import Job, LaneName, lanes, stopping
 
-__all__ = ["Loading", "Report", "Service"]
+__all__ = ["Loading", "Report", "Service", "warm_up"]
 
 Report = Callable[[str, int, int], None]
 """Takes what is being done, and the steps done and in all."""
@@ -37,6 +39,32 @@ Loading = Callable[[Report], ServedModel]
 
 ENTRY_BYTES = 512  # a cache entry besides its content: digest, ETag, objects
 logger = logging.getLogger("prefmover.server")
+
+
+def warm_up(served: ServedModel, progress: Progress = lambda done, total: None) -> None:
+    """Call everything for a user with a typical number of ratings, and for a guest."""
+    _ = served.spread
+    counts, users, items = served.users.n_ratings, served.users.texts, served.items.texts
+    raters = np.flatnonzero(counts > 0)
+    typical = int(raters[np.argsort(counts[raters], kind="stable")[len(raters) // 2]])
+    other = users[raters[0] if raters[0] != typical else raters[-1]]
+    rated, ratings = (part[:5].tolist() for part in served.data.ratings.row(typical))
+    guest = [{"item": items[k], "rating": rating} for k, rating in zip(rated, ratings, strict=True)]
+    calls: list[tuple[Callable[[ServedModel, Any], object], type[requests.Person], dict[str, Any]]] = [
+        (neighbors.get_neighbors, requests.NeighborsOf, {}),
+        (recommendations.get_recommendations, requests.RecommendationsFor, {"n": 3}),
+        (recommendations.get_predictions, requests.PredictionsFor, {"items": items[:2]}),
+        (recommendations.explain_recommendation, requests.PersonAndItem, {"item": items[0]}),
+        (recommendations.explain_prediction, requests.PersonAndItem, {"item": items[0]}),
+        (pairs.explain_users, requests.PersonAndUser, {"other": other}),
+        (pairs.compare_users, requests.PersonAndUser, {"other": other}),
+    ]
+    everyone: list[dict[str, Any]] = [{"user": users[typical]}, {"ratings": guest}]
+    steps = [(call, body(**person, **more)) for person in everyone for call, body, more in calls]
+    for done, (call, body) in enumerate(steps):
+        progress(done, len(steps))
+        with suppress(InputError):  # undefined for this user, perhaps not for others
+            call(served, body)
 
 
 class Service:

@@ -7,9 +7,8 @@ import numpy as np
 from prefmover.errors import UnknownIdError
 from prefmover.server.imports import read_export
 from prefmover.server.schemas import requests, responses
-from prefmover.server.schemas.parameters import ItemPath, K, Limit, Offset, Text, UserPath
+from prefmover.server.schemas.requests import ItemPath, K, Limit, Offset, Text, UserPath
 from prefmover.server.served import ServedModel
-from prefmover.server.views.profiles import item_profile
 
 FANS = 12  # users who liked an item, on its page
 
@@ -63,16 +62,26 @@ def search(served: ServedModel, q: Text = "", limit: Limit = 6) -> responses.Sea
 def get_item(served: ServedModel, item: ItemPath) -> responses.ItemDetailsOut:
     """Return an item, how often it got each rating, and who liked it."""
     position, catalog, users = served.items.position(item), served.data.catalog, served.users
-    found = item_profile(served.data, position, FANS)
+    matrix = served.data.ratings.matrix
+    entries = np.flatnonzero(matrix.indices == position)
+    raters, ratings = np.searchsorted(matrix.indptr, entries, side="right") - 1, matrix.data[entries]
+    steps, counts = np.unique(ratings, return_counts=True)
+    above = ratings - users.means[raters]
+    likes_it = served.data.ratings.implicit | (above > 0)
+    order = np.lexsort((raters, -ratings, -above))
+    fans = order[likes_it[order]][:FANS]
     return responses.ItemDetailsOut(
         **served.items.facts(position),
         year=int(catalog.years[position]) or None,
         genres=list(catalog.genres[position]),
-        ratings=[responses.RatingCountOut(rating=rating, count=count) for rating, count in found.counts],
-        n_fans=found.n_fans,
+        ratings=[
+            responses.RatingCountOut(rating=rating, count=count)
+            for rating, count in zip(steps.tolist(), counts.tolist(), strict=True)
+        ],
+        n_fans=int(likes_it.sum()),
         fans=[
-            responses.FanOut(user=users.texts[one.user], rating=one.rating, taste=users.taste(one.user))
-            for one in found.fans
+            responses.FanOut(user=users.texts[user], rating=rating, taste=users.taste(user))
+            for user, rating in zip(raters[fans].tolist(), ratings[fans].tolist(), strict=True)
         ],
     )
 
@@ -106,15 +115,4 @@ def list_items(served: ServedModel, body: requests.ItemIds) -> responses.ListedI
 
 def import_ratings(served: ServedModel, body: requests.Export) -> responses.ImportOut:
     """Return the ratings in an export of Letterboxd or IMDb, matched by title and year. Nothing is stored."""
-    found = read_export(body.csv, served.data)
-    return responses.ImportOut(
-        origin=found.origin,
-        ratings=[
-            responses.ImportedRatingOut(
-                **served.items.titled(served.data.ratings.item_position(item)), rating=rating
-            )
-            for item, rating in found.ratings.items()
-        ],
-        unmatched=[responses.UnmatchedOut(title=row.title, year=row.year or None) for row in found.unmatched],
-        n_unrated=found.n_unrated,
-    )
+    return read_export(body.csv, served.data)

@@ -1,21 +1,19 @@
-"""What is served: the model and its data, maps, and what near users have in common."""
+"""What is served: the model, its data, and maps of them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
 from importlib.metadata import version
 
 from prefmover._typing import Progress
 from prefmover.measures import MEASURES
+from prefmover.server.item_groups import groupings
+from prefmover.server.scatter_map import Map, item_map, user_map
 from prefmover.server.schemas import responses
 from prefmover.server.served import ServedModel
-from prefmover.server.views.item_groups import groupings
-from prefmover.server.views.neighbor_comparison import common_ground
-from prefmover.server.views.scatter_map import Map, item_map, user_map
 
-__all__ = ["get_common_ground", "get_item_map", "get_model", "get_user_map"]
+__all__ = ["get_item_map", "get_model", "get_user_map"]
 
 GROUPS = 8  # groups that a map distinguishes
 
@@ -51,16 +49,6 @@ def get_model(served: ServedModel) -> responses.ModelOut:
         version=version("prefmover"),
         measures=[responses.MeasureOut.of(row) for row in MEASURES.values()],
     )
-
-
-def get_common_ground(served: ServedModel, progress: Progress) -> responses.CommonGroundOut:
-    """Return figures about a sample of users, and users for whom it holds most."""
-    found = common_ground(served.similarity, progress=progress)
-    examples = [
-        responses.ExampleOut(**served.users.facts(user), n_without=without)
-        for user, without in found.examples
-    ]
-    return responses.CommonGroundOut(**(asdict(found) | {"examples": examples}))
 
 
 def get_user_map(served: ServedModel, progress: Progress) -> responses.MapOut:

@@ -12,9 +12,9 @@ from prefmover.dataset import Dataset
 from prefmover.measures import MEASURES, Measure
 from prefmover.measures.breakdown import breakdown
 from prefmover.measures.pairs import values
+from prefmover.server.item_groups import groupings
 from prefmover.server.schemas import explanations, requests
 from prefmover.server.served import ServedModel
-from prefmover.server.views.item_groups import groupings
 from prefmover.server.workers import check_cancelled
 
 __all__ = ["compare_users", "explain_users"]

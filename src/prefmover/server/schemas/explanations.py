@@ -1,4 +1,4 @@
-"""Explanations of recommendations, predicted ratings and values of measures, as ``to_dict`` gives them."""
+"""Recommendations, predicted ratings, values of measures, and explanations as ``to_dict`` gives them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,21 @@ from pydantic import Field
 from prefmover.explain import RatingExplanation, RecommendationExplanation, UserExplanation
 from prefmover.explain.recommendation import NeighborRating, Others
 from prefmover.measures.breakdown import Factor, Flow
+from prefmover.model.groups import GroupRecommendation
 from prefmover.ot.certificate import Certificate
 from prefmover.predict.predictions import Contribution, Evidence, Prediction
-from prefmover.server.schemas.base import Count, ItemId, MeasureValue, NearerThan, Response, Title, UserId
-from prefmover.server.schemas.library import fields_of
+from prefmover.rank.recommendations import Recommendation
+from prefmover.server.schemas.base import (
+    Combine,
+    Count,
+    ItemId,
+    MeasureValue,
+    NearerThan,
+    Response,
+    Title,
+    UserId,
+    fields_of,
+)
 from prefmover.server.schemas.responses import MeasureOut
 
 
@@ -37,6 +48,59 @@ class RecommendationExplanationOut(Response):
         description="Whether `nearer_than` is estimated: from a sample of users, or estimated distances."
     )
     strongest_against: NeighborRatingOut | None
+
+
+@fields_of(Recommendation)
+class RecommendationOut(Response):
+    """An item that the user has not rated."""
+
+    reasons: list[str] = Field(
+        description="The strongest reasons as sentences.",
+        examples=[["because you gave Aliens (1986) 5 and Blade Runner (1982) 5"]],
+    )
+    why: RecommendationExplanationOut = Field(description="The strongest reasons as data.")
+
+
+class RecommendationsOut(Response):
+    """The items with the highest scores, highest first."""
+
+    user: UserId
+    recommendations: list[RecommendationOut]
+
+
+class UsersRecommendationsOut(Response):
+    """The recommendations of several users, in the order of the request."""
+
+    users: list[RecommendationsOut]
+
+
+@fields_of(GroupRecommendation)
+class GroupRecommendationOut(Response):
+    """An item that no member of a group has rated."""
+
+    reasons: list[str] = Field(description="The reasons of the members as sentences.")
+
+
+class GroupRecommendationsOut(Response):
+    """The items with the highest scores for several users together, highest first."""
+
+    group: list[UserId]
+    combine: Combine
+    recommendations: list[GroupRecommendationOut]
+
+
+@fields_of(Prediction, without=["user"])
+class PredictionOut(Response):
+    """A predicted rating."""
+
+    title: Title
+
+
+class PredictionsOut(Response):
+    """Predicted ratings, in the order of the request."""
+
+    user: UserId
+    predictions: list[PredictionOut]
 
 
 @fields_of(Evidence)

@@ -1,12 +1,13 @@
-"""Bodies of requests. A person is a user of the data or a guest, and every question takes either."""
+"""Bodies and parameters of requests. A person is a user of the data or a guest."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
+from urllib.parse import unquote
 
-from pydantic import ConfigDict, Field, model_validator
+from fastapi import Path, Query
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
-from prefmover.items.filters import parse_where
 from prefmover.server.schemas.base import Combine, Id, Request, WholeNumber
 
 MOST_RATINGS = 500
@@ -15,6 +16,20 @@ MOST_NEIGHBORS = 100
 MOST_RECOMMENDATIONS = 50
 MOST_USERS = 100
 MOST_MEMBERS = 20  # users in a group
+
+Decoded = BeforeValidator(lambda value: unquote(value) if isinstance(value, str) else value)
+
+
+def _id(example: str) -> Any:
+    return Path(description="Id, percent-encoded.", examples=[example], min_length=1)
+
+
+UserPath = Annotated[str, Decoded, _id("ada-b")]
+ItemPath = Annotated[str, Decoded, _id("alien-1979")]
+Text = Annotated[str, Query(max_length=200, description="Part of a title or id.", examples=["alien"])]
+Offset = Annotated[int, Query(ge=0, le=2**31 - 1, description="Number of entries to skip.")]
+Limit = Annotated[int, Query(ge=1, le=200, description="Number of entries.")]
+K = Annotated[int, Query(ge=1, le=MOST_NEIGHBORS, description="Number of items.")]
 
 Condition = Annotated[str, Field(min_length=1, max_length=200)]
 Members = Annotated[
@@ -86,7 +101,7 @@ class NeighborsOf(Person):
     """A person, and what neighbors to return."""
 
     k: WholeNumber = Field(default=10, ge=1, le=MOST_NEIGHBORS, description="Number of neighbors.")
-    strangers: bool = Field(
+    without_common_items: bool = Field(
         default=False, description="Only users who have rated none of the items that the user rated."
     )
 
@@ -118,12 +133,6 @@ class RecommendationOptions(Request):
         default=[], max_length=MOST_ITEMS, description="Ids of the candidates; all items by default."
     )
     exclude: list[Id] = Field(default=[], max_length=MOST_ITEMS, description="Ids of items to leave out.")
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the arguments of the model's ``recommend``, with ids as text."""
-        given = {name: getattr(self, name) for name in RecommendationOptions.model_fields}
-        given["where"] = parse_where(self.where)
-        return {name: value for name, value in given.items() if value not in ([], {})}
 
 
 class RecommendationsFor(Person, RecommendationOptions):

@@ -1,8 +1,8 @@
-"""Responses about the model, users, items and maps."""
+"""Responses about the service, the model, users, items and maps."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field
 
@@ -19,9 +19,21 @@ from prefmover.server.schemas.base import (
     Title,
     UserId,
     ValueName,
+    fields_of,
 )
-from prefmover.server.schemas.library import fields_of
-from prefmover.server.views.neighbor_comparison import CommonGround, NeighborTest
+
+
+class StatusOut(Response):
+    """State of the service."""
+
+    status: Literal["ok", "ready"]
+
+
+class JobOut(Response):
+    """A result that is still being computed; ask again in a second."""
+
+    done: Count
+    total: Count = Field(description="Steps in all; 0 if that is not known yet.")
 
 
 @fields_of(Scale, without=["implicit", "damping"])
@@ -145,9 +157,12 @@ class ListedNeighborOut(Response):
     n_common: Count
 
 
-@fields_of(NeighborTest)
 class NeighborTestOut(Response):
     """How many of the items that a user liked, hidden in turns, the neighbors find by what they liked."""
+
+    hits: int = Field(description="So many of the hidden items were among the first suggestions.")
+    n_hidden: int = Field(description="Number of hidden items.")
+    n_suggested: int = Field(description="Number of suggestions.")
 
 
 class NeighborListOut(MeasureOut):
@@ -170,11 +185,22 @@ class ExampleOut(UserOut):
     n_without: Count = Field(description="Number of such neighbors.")
 
 
-@fields_of(CommonGround)
 class CommonGroundOut(Response):
     """How often near users have rated nothing in common."""
 
-    examples: list[ExampleOut]
+    k: int = Field(description="Number of neighbors of each user.")
+    n_sampled: int = Field(description="Number of random users.")
+    pairs_without: float = Field(
+        description="Share of the pairs of a sampled user and any other that have no item in common."
+    )
+    neighbors_without: float = Field(description="The same share among the k nearest.")
+    users_with: float = Field(
+        description="Share of the sampled users of whose k nearest at least one has nothing in common."
+    )
+    n_light: int = Field(description="Number of users with the fewest ratings that were looked at.")
+    light_ratings: int = Field(description="The most ratings of one of these.")
+    light_neighbors_without: float = Field(description="The share of their k nearest with nothing in common.")
+    examples: list[ExampleOut] = Field(description="Users with the most such neighbors, from both samples.")
 
 
 class ItemOut(Response):

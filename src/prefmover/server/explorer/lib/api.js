@@ -65,8 +65,8 @@ export async function ratings(person, limit, signal) {
   return { n_ratings: mine.length, mean_rating: mine.length ? total / mine.length : null, ratings: listed };
 }
 
-export const neighbors = (person, k, signal, strangers = false) =>
-  ask("/neighbors", person, { k, strangers }, signal);
+export const neighbors = (person, k, signal, withoutCommon = false) =>
+  ask("/neighbors", person, { k, without_common_items: withoutCommon }, signal);
 
 export const lists = (person, signal) => ask("/neighbors/lists", person, {}, signal);
 

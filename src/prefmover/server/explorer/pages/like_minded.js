@@ -68,21 +68,21 @@ function nearestCard(person, model, signal) {
   const near = region({ label: `the nearest ${noun.users}`, lines: 10, room, signal });
   const none = `Every ${noun.user} has rated some of the same ${noun.items}.`;
   const options = { Everybody: false, "Nothing in common": true };
-  const among = choices("Among whom", options, (strangers) => load(strangers));
-  const load = (strangers, k = NEAREST) => {
-    among.press(strangers);
+  const among = choices("Among whom", options, (withoutCommon) => load(withoutCommon));
+  const load = (withoutCommon, k = NEAREST) => {
+    among.press(withoutCommon);
     const more = () => html`
       <p>
-        <button type="button" class="quiet" @click=${() => load(strangers, MORE)}>
+        <button type="button" class="quiet" @click=${() => load(withoutCommon, MORE)}>
           Show the nearest ${MORE}
         </button>
       </p>`;
     near.show(
-      (stop) => api.neighbors(person, k, stop, strangers),
+      (stop) => api.neighbors(person, k, stop, withoutCommon),
       (answer) => {
         announce(summary(answer));
         return [
-          nearest(answer, person, model, { headline: !strangers, none }),
+          nearest(answer, person, model, { headline: !withoutCommon, none }),
           k < MORE && answer.neighbors.length === k ? more() : null,
         ];
       },

@@ -15,7 +15,7 @@ export function drawStart(route, { model, signal }) {
   const example = region({ label: "an example", lines: 9, room: 25, signal });
   const some = loaded({ label: "examples", lines: 3, room: 12, signal }, api.commonGround, (ground) => {
     example.show(
-      (stop) => strangers(ground.examples[0], stop),
+      (stop) => withoutCommon(ground.examples[0], stop),
       (pair) => pair && drawExample(pair, model.value_name),
     );
     return html`
@@ -65,7 +65,7 @@ function often(ground) {
 }
 
 /** The explanation of a user and the nearest one with nothing in common, or else of the nearest. */
-async function strangers(example, stop) {
+async function withoutCommon(example, stop) {
   if (!example) return null;
   const person = { id: example.id };
   const { neighbors } = await api.neighbors(person, NEAREST, stop);

@@ -20,7 +20,7 @@ export function nearest(answer, person, model, { headline = true, none, act } = 
   const link = act ?? ((other) => whyLink(person, other));
   const nearness = nearnessOf(near, model.spread);
   const rows = near.map((one) => row(one, model.value_name, nearness(measured(one)), link));
-  return [headline ? strangers(near, person) : null, html`<ol class="near">${rows}</ol>`];
+  return [headline ? withoutCommon(near, person) : null, html`<ol class="near">${rows}</ol>`];
 }
 
 /** A function of a value: 1 for the nearest of all, 0 for the farthest of random pairs. */
@@ -42,7 +42,7 @@ export function dotted(hollow, sentence) {
 }
 
 /** The number of like-minded people with nothing in common. */
-function strangers(near, person) {
+function withoutCommon(near, person) {
   const none = near.map((one) => one.n_common === 0);
   const n = none.filter(Boolean).length;
   const whom = nameOf(person);

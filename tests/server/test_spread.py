@@ -5,7 +5,7 @@ import pytest
 
 from prefmover import datasets
 from prefmover.measures import find_measure
-from prefmover.server.views.value_spread import Spread, sample_spread
+from prefmover.server.served import Spread
 
 
 @pytest.mark.parametrize("larger", [False, True])
@@ -26,7 +26,7 @@ def test_nothing_to_compare_with():
 @pytest.mark.parametrize("measure", ["pmd", "cos"])
 def test_the_sample_has_values_of_the_measure(measure):
     data = datasets.load("cinema")
-    spread = sample_spread(data, find_measure(measure))
+    spread = Spread.of(data, find_measure(measure))
     assert 300 < len(spread.values) <= 1000
     assert (np.diff(spread.values) >= 0).all()
     assert 0 <= spread.values[0] < spread.values[-1] <= np.pi / 2

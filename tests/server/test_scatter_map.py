@@ -6,7 +6,7 @@ import pytest
 from prefmover import datasets
 from prefmover.measures import find_measure
 from prefmover.predict.similarity import UserSimilarity
-from prefmover.server.views.scatter_map import embed, item_map, user_map
+from prefmover.server.scatter_map import embed, item_map, user_map
 
 
 def groups(n=120, seed=0):

@@ -5,7 +5,7 @@ import pytest
 
 from prefmover import ItemGeometry
 from prefmover.items.catalog import Catalog
-from prefmover.server.views.item_groups import genre_table, groupings
+from prefmover.server.item_groups import genre_table, groupings
 
 ANGLES = np.concatenate([k * 0.18 + np.array([0, 0.01, 0.02]) for k in range(8)])  # eight tight groups
 GEOMETRY = ItemGeometry.from_vectors(range(24), np.column_stack([np.cos(ANGLES), np.sin(ANGLES)]))
