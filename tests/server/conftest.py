@@ -96,13 +96,14 @@ def listening(source, *, wait=True, warm_up=warm_up, **settings):
     """
     chosen = Settings(port=0, **{"seconds": 600.0, **settings})
     bound = listen(chosen)
+    url = address(bound)  # a start that fails closes the socket at once
     listens = threading.Event()
     server = Server(Service(source, chosen, warm_up), listens.set)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
     thread.start()
     try:
         assert listens.wait(60)
-        with httpx.Client(base_url=address(bound), timeout=600) as client:
+        with httpx.Client(base_url=url, timeout=600) as client:
             client.server, client.thread = server, thread
             if wait:
                 wait_until_ready(client)
