@@ -17,7 +17,7 @@ With ``by="rating"`` the predicted ratings of the members are combined in the sa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 
 import numpy as np
@@ -100,15 +100,8 @@ class GroupRecommendation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python for JSON."""
-        members = [
-            {"user": one.user, "score": one.score, "rating": one.rating, "reason": one.reason}
-            for one in self.members
-        ]
-        names = ("item", "title", "score", "rating", "n_ratings")
-        return {name: getattr(self, name) for name in names} | {
-            "members": members,
-            "reasons": list(self.reasons),
-        }
+        members = [asdict(one) for one in self.members]
+        return asdict(self) | {"members": members, "reasons": list(self.reasons)}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -176,35 +169,26 @@ def recommend_together(
     """Return the best items for the members of a group, given by their states."""
     if combine not in get_args(Combine):
         raise InputError(f'combine is {combine!r}; choose "mean" or "least"', argument="combine")
-    data = model.data_
+    data, scale = model.data_, model.data_.ratings.scale
     scores = np.stack([np.asarray(row, np.float64) for row, _ in item_scores(model, states, by)])
     if by == "ranking":
         scores = _standardized(scores)
     total = scores.mean(axis=0) if combine == "mean" else scores.min(axis=0)
     rated = np.unique(np.concatenate([state.rated for state in states]))
     chosen = selection.best(total, rated)
-    predicted: list[list[float | None]] = [[None] * len(chosen) for _ in states]
-    if model.predicts:
-        scale = data.ratings.scale
-        predicted = [
-            clip(model.predictor_.scores(state, chosen).values, scale)[0].tolist() for state in states
-        ]
-    why = [[""] * len(chosen) for _ in states]
-    if reasons and len(chosen) and "ranking" in model.heads_:
-        why = [
-            [
-                member_reason(state.name, one)
-                for one in model.explainer_.explain(model._placed(state), chosen, ratings)
-            ]
-            for state, ratings in zip(states, predicted, strict=True)
-        ]
-    counts = data.ratings_per_item
+    by_member = []
+    for state, row in zip(states, scores, strict=True):
+        ratings: list[float | None] = [None] * len(chosen)
+        if model.predicts:
+            ratings = clip(model.predictor_.scores(state, chosen).values, scale)[0].tolist()
+        why = [""] * len(chosen)
+        if reasons and "ranking" in model.heads_:
+            explained = model.explainer_.explain(model._placed(state), chosen, ratings)
+            why = [member_reason(state.name, one) for one in explained]
+        columns = row[chosen].tolist(), ratings, why
+        by_member.append([MemberScore(state.name, *one) for one in zip(*columns, strict=True)])
     items = []
-    for k, position in enumerate(chosen.tolist()):
-        members = tuple(
-            MemberScore(state.name, float(scores[m, position]), predicted[m][k], why[m][k])
-            for m, state in enumerate(states)
-        )
+    for position, members in zip(chosen.tolist(), zip(*by_member, strict=True), strict=True):
         given = [member.rating for member in members if member.rating is not None]
         items.append(
             GroupRecommendation(
@@ -212,7 +196,7 @@ def recommend_together(
                 data.catalog.label(position),
                 float(total[position]),
                 float(np.mean(given)) if given else None,
-                int(counts[position]),
+                int(data.ratings_per_item[position]),
                 members,
             )
         )

@@ -17,7 +17,8 @@ import numpy as np
 from prefmover.errors import InputError, check_whole_number
 from prefmover.execution.threads import Stages
 from prefmover.measures import Measure, Weight, weight
-from prefmover.model.base_recommender import BaseRecommender, Fitted, Head
+from prefmover.model.base_recommender import BaseRecommender
+from prefmover.model.estimator import Fitted, Head
 from prefmover.predict.centering import Centering, CenteringName, check_centering
 from prefmover.predict.knn import KNNPredictor, Neighborhood
 from prefmover.predict.similarity import UserSimilarity

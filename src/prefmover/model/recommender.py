@@ -25,7 +25,8 @@ from prefmover.errors import InputError, check_whole_number
 from prefmover.execution.threads import Stages
 from prefmover.measures import Measure, weight
 from prefmover.measures.estimates import Calibration
-from prefmover.model.base_recommender import BaseRecommender, Fitted, Head
+from prefmover.model.base_recommender import BaseRecommender
+from prefmover.model.estimator import Fitted, Head
 from prefmover.predict.gaussian_process import RatingSettings, require_room
 from prefmover.predict.gp_predictor import KernelPredictor
 from prefmover.predict.low_rank import choose_landmarks, compare_with_landmarks

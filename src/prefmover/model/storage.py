@@ -32,7 +32,8 @@ from prefmover.items.geometry import ItemGeometry
 from prefmover.items.vectors import BlockWeight
 from prefmover.measures import Weight, find_measure, weight
 from prefmover.measures.estimates import N_FEATURES, Calibration
-from prefmover.model.base_recommender import BaseRecommender, Fitted
+from prefmover.model.base_recommender import BaseRecommender
+from prefmover.model.estimator import Estimator, Fitted
 from prefmover.model.folder import Arrays, StoredModel, read, write
 from prefmover.model.knn_recommender import KNNRecommender
 from prefmover.model.recommender import Recommender
@@ -128,7 +129,7 @@ SPARSE: dict[str, Array] = {
 }
 
 
-def save(model: BaseRecommender, folder: str | PathLike[str]) -> None:
+def save(model: Estimator, folder: str | PathLike[str]) -> None:
     """Write a fitted model with its data. The parameters are those at the time of the fit."""
     data = model.data_
     row, ratings, scale = find_measure(model.params_["measure"]), data.ratings, data.ratings.scale
@@ -180,9 +181,7 @@ def _restored(stored: StoredModel, n_threads: int | None, *, quick: bool) -> Bas
     except InputError as error:
         raise InputError(f"{error}. Register a measure of your own before loading") from None
     data = _restored_data(stored)
-    if row.needs_geometry:
-        data.require_geometry(f"measure {row.name!r}")
-    similarity = UserSimilarity(data, row, model.convention, n_threads)
+    similarity = model._similarity(data, row)
     heads, settings = model._heads(facts["heads"], data), _from_json(facts["settings"])
     if isinstance(model, Recommender):
         parts = restored(similarity, settings, facts, stored.arrays, quick=quick)
@@ -238,7 +237,7 @@ def stored_folder(data: Dataset) -> Path:
     return cache_folder() / "models" / f"{data.name or 'data'}-{digest.hexdigest()[:16]}"
 
 
-def fitted_arrays(model: BaseRecommender) -> dict[str, npt.NDArray[Any]]:
+def fitted_arrays(model: Estimator) -> dict[str, npt.NDArray[Any]]:
     """Return the arrays of a fitted model by name."""
     similarity, found = model.similarity_, dict[str, Any]()
     sparse: dict[str, Any] = {}
@@ -267,7 +266,7 @@ def fitted_arrays(model: BaseRecommender) -> dict[str, npt.NDArray[Any]]:
     return found
 
 
-def fitted_facts(model: BaseRecommender) -> dict[str, Any]:
+def fitted_facts(model: Estimator) -> dict[str, Any]:
     """Return the numbers of a fitted model that are not arrays, ready for JSON."""
     calibration, predictor = model.similarity_.calibration, model._predictor
     facts: dict[str, Any] = {"calibration": None, "heads": model.heads_}
