@@ -16,7 +16,7 @@ import numpy as np
 from bench import arguments, dataset, publish, table
 from prefmover import Recommender
 from prefmover.data.splits import Split, random_split
-from prefmover.predict import gaussian_process, low_rank, similarity
+from prefmover.predict import low_rank, similarity, solver
 from prefmover.rank.ndcg import ndcg
 from prefmover.rank.tuning import relevant
 
@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy as np
 import prefmover as pm
 import prefmover.model.recommender as recommender
-from prefmover.predict import gp_predictor
+from prefmover.predict import gaussian_process
 
 name, answers, folder = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 def peak():
@@ -52,7 +52,7 @@ few = pm.datasets.load("cinema")
 pm.Recommender().fit(few.with_ratings(few.ratings.take(users=range(200))))
 timed(recommender, "choose_settings", "settings of the ranking")
 timed(recommender, "compare_with_landmarks", "distances to landmarks")
-timed(gp_predictor, "solve", "rating side")
+timed(gaussian_process, "solve", "rating side")
 timed(recommender.TwoSidedRanker, "fit", "ranking side")
 start, cpu = time.perf_counter(), time.process_time()
 model = pm.Recommender().fit(data)
@@ -107,10 +107,10 @@ def compared(name: str) -> str:
     for share in (0.8, 0.1):
         split = random_split(dataset(name).ratings, share, 0)
         ours = accuracy(split, name)
-        before = similarity.EXACT_PAIRS, low_rank.MAX_EXACT, gaussian_process.TOLERANCE
-        similarity.EXACT_PAIRS, low_rank.MAX_EXACT, gaussian_process.TOLERANCE = 10**12, 10**6, 1e-5
+        before = similarity.EXACT_PAIRS, low_rank.MAX_EXACT, solver.TOLERANCE
+        similarity.EXACT_PAIRS, low_rank.MAX_EXACT, solver.TOLERANCE = 10**12, 10**6, 1e-5
         exact = accuracy(split, name)
-        similarity.EXACT_PAIRS, low_rank.MAX_EXACT, gaussian_process.TOLERANCE = before
+        similarity.EXACT_PAIRS, low_rank.MAX_EXACT, solver.TOLERANCE = before
         for label, a, b in zip(("MAE", "nDCG@10"), ours, exact, strict=True):
             rows.append([f"{share:g}", label, f"{a:.4f}", f"{b:.4f}", f"{a - b:+.4f}"])
     return table(["training share", "", "default", "exact", "difference"], rows)

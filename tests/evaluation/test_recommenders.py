@@ -10,7 +10,7 @@ from prefmover.evaluation import Experiment
 from prefmover.evaluation.recommenders import Method, create, expand, name_objects
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import MEASURES
-from prefmover.predict.predictions import clip
+from prefmover.predict.predictor import clip
 from tests.messages import names
 from tests.oracles import evaluation as slow
 

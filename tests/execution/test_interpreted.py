@@ -12,7 +12,7 @@ from prefmover.execution import jit
 from prefmover.items import _angles
 from prefmover.measures import _pmd
 from prefmover.ot import _simplex
-from prefmover.predict import _knn, _sparse_sums, gaussian_process
+from prefmover.predict import _knn, _sparse_sums, solver
 
 
 def both(kernel, args, *outputs):
@@ -96,7 +96,7 @@ def test_sums_and_means_have_the_same_bits():
     many = np.empty(5)
     _sparse_sums.many_products(*args, many)  # never interpreted
     assert compiled[1][0] == pytest.approx(many, rel=1e-6)  # inner products may be added in any order
-    assert 10 * gaussian_process.MANY > jit.STEPS_BEFORE_COMPILING
+    assert 10 * solver.MANY > jit.STEPS_BEFORE_COMPILING
     lists, entries = np.array([0, 3, 3, 6]), np.array([2, -1, 0, 1, 3, 4])
     args = lists, entries, rng.random(6), rng.normal(size=5), 0.5, np.array([1, 2, 5])
     outputs = np.empty((3, 3)), np.empty((3, 3), np.int32), np.empty((3, 3), np.int32)

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from prefmover.explain import RatingExplanation
-from prefmover.predict.predictions import Baseline, Contribution, Evidence, Prediction
+from prefmover.predict.predictor import Baseline, Contribution, Evidence, Prediction
 from tests.messages import unnamed
 
 CONTRIBUTIONS = (

@@ -8,7 +8,7 @@ import pytest
 from prefmover import Dataset, ItemGeometry, Ratings, Recommender
 from prefmover.errors import InputError
 from prefmover.model import folder, storage
-from prefmover.predict import gaussian_process
+from prefmover.predict import solver
 from prefmover.rank import RankingSettings, ease
 from prefmover.rank.content import SimilarItems
 from tests.messages import names
@@ -81,10 +81,10 @@ def test_fewer_directions_predict_about_the_same(data, monkeypatch):
     pairs = [(u, i) for u in range(0, 260, 5) for i in range(0, 90, 7)]
     settings = {"ranking": RankingSettings()}
     whole = Recommender(**settings).fit(data).predict(pairs).ratings
-    monkeypatch.setattr(gaussian_process, "LARGE", 100)
-    monkeypatch.setattr(gaussian_process, "LARGE_RANK", 40)
+    monkeypatch.setattr(solver, "LARGE", 100)
+    monkeypatch.setattr(solver, "LARGE_RANK", 40)
     model = Recommender(**settings).fit(data)
-    assert model.predictor_.regression.kernel.rank == model.predictor_.regression.items.rank == 40
+    assert model.predictor_.kernel.rank == model.predictor_.items.rank == 40
     assert np.abs(model.predict(pairs).ratings - whole).mean() < 0.05
 
 
@@ -99,8 +99,8 @@ def test_a_large_model_is_mapped_and_not_read(data, tmp_path, monkeypatch):
         loaded.ranker_.item_side.right,
         loaded.ranker_.user_side.weights,
         loaded.ranker_.user_side.kernel.features,
-        loaded.predictor_.regression.item_factors,
-        loaded.predictor_.regression.alpha,
+        loaded.predictor_.solved.item_factors,
+        loaded.predictor_.solved.alpha,
         loaded.data_.geometry.vectors,
     ):
         assert _is_mapped(array)

@@ -58,8 +58,8 @@ def test_a_known_user_is_as_a_guest_of_a_model_without_the_user(data, kind):
 def test_the_equations_of_a_changed_user_hold(data):
     """Of the changed user, what a rating is above its prediction is its coefficient; others stay."""
     model = Recommender().fit(data)
-    before = model.predictor_.regression
-    after = model.update("u03", NEW).predictor_.regression
+    before = model.predictor_
+    after = model.update("u03", NEW).predictor_
     user = model.data_.ratings.user_position("u03")
     items, values = model.data_.ratings.row(user)
     scores = model.predictor_.predict(np.full(len(items), user), items).values
@@ -69,11 +69,11 @@ def test_the_equations_of_a_changed_user_hold(data):
         assert after.coefficients(u).alpha.tolist() == before.coefficients(u).alpha.tolist()
     # The sums by item are those of the new coefficients.
     coefficients = after.ratings.matrix.copy()
-    coefficients.data = after.alpha.copy()
+    coefficients.data = after.solved.alpha.copy()
     near = np.exp(-after.settings.item_rate * data.geometry.block())
     weights = after.settings.neighbors * np.eye(data.n_items) + after.settings.shared_taste * near
     expected = weights @ (coefficients.T @ after.kernel.features)
-    assert after.item_factors == pytest.approx(expected, abs=1e-4)
+    assert after.solved.item_factors == pytest.approx(expected, abs=1e-4)
 
 
 @BOTH

@@ -7,7 +7,7 @@ from prefmover import datasets
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError, NotOptimalError
 from prefmover.model import Recommender
-from prefmover.predict import RatingSettings, gaussian_process, low_rank
+from prefmover.predict import RatingSettings, low_rank, solver
 from tests.messages import names
 from tests.oracles import prediction as oracle
 
@@ -15,11 +15,11 @@ from tests.oracles import prediction as oracle
 @pytest.mark.parametrize("landmarks", [1000, 10])
 @pytest.mark.parametrize("with_geometry", [True, False])
 def test_regression_is_the_formula(data, landmarks, with_geometry, monkeypatch):
-    monkeypatch.setattr(gaussian_process, "TOLERANCE", 1e-6)
+    monkeypatch.setattr(solver, "TOLERANCE", 1e-6)
     measure, data = ("pmd", data) if with_geometry else ("jaccard", Dataset(data.ratings))
     covariance = RatingSettings(shared_taste=0.7, taste=0.3, item_rate=1.5, level=0.2)
     model = Recommender(measure, rating=covariance, landmarks=landmarks).fit(data)
-    kernel = model.predictor_.regression.kernel
+    kernel = model.predictor_.kernel
     K = kernel.features.astype(float) @ kernel.features.astype(float).T + np.diag(kernel.unexplained)
     distance = data.geometry.block() if with_geometry else None
     expected = oracle.gaussian_process(data.ratings, distance, K, covariance)
@@ -36,7 +36,7 @@ def test_covariances_are_checked():
 
 
 def test_no_convergence_is_an_error(data, monkeypatch):
-    monkeypatch.setattr(gaussian_process, "ITERATIONS", 1)
+    monkeypatch.setattr(solver, "ITERATIONS", 1)
     with pytest.raises(NotOptimalError, match=names(1, "RatingSettings")):
         Recommender().fit(data)
 
@@ -44,7 +44,7 @@ def test_no_convergence_is_an_error(data, monkeypatch):
 def test_the_default_tolerance_is_close_to_the_solution(data, monkeypatch):
     users, items = (x.ravel() for x in np.indices(data.ratings.matrix.shape))
     ours = Recommender().fit(data).predictor_.predict(users, items).values
-    monkeypatch.setattr(gaussian_process, "TOLERANCE", 1e-8)
+    monkeypatch.setattr(solver, "TOLERANCE", 1e-8)
     assert ours == pytest.approx(Recommender().fit(data).predictor_.predict(users, items).values, abs=5e-3)
 
 
@@ -53,11 +53,11 @@ def test_the_system_of_few_item_landmarks_is_the_formula_of_its_kernel(data, wit
     """With landmarks among the items, the regression is that of the low-rank covariance of items."""
     monkeypatch.setattr(low_rank, "MAX_EXACT", 10)
     monkeypatch.setattr(low_rank, "ITEM_LANDMARKS", 6)
-    monkeypatch.setattr(gaussian_process, "TOLERANCE", 1e-7)
+    monkeypatch.setattr(solver, "TOLERANCE", 1e-7)
     covariance = RatingSettings(shared_taste=0.7, taste=0.3, level=0.2)
     data = data if with_geometry else Dataset(data.ratings)
     model = Recommender("pmd" if with_geometry else "jaccard", rating=covariance).fit(data)
-    r, everything = model.predictor_.regression, np.arange(data.n_items)
+    r, everything = model.predictor_, np.arange(data.n_items)
     k_I = r.items.block(everything, everything)
     assert np.diagonal(k_I) == pytest.approx(np.ones(data.n_items), abs=1e-5)
     assert r.items.rank == (6 if with_geometry else 0)
@@ -75,9 +75,9 @@ def test_the_system_of_few_item_landmarks_is_the_formula_of_its_kernel(data, wit
 def test_products_by_users_and_by_items_are_the_same(shape):
     """The sums over users and items are taken over whichever are fewer."""
     crowd = datasets.synthetic(*shape, ratings=(3, 5), tastes=3)
-    users = Recommender().fit(crowd).predictor_.regression.kernel
+    users = Recommender().fit(crowd).predictor_.kernel
     items = low_rank.item_kernel(crowd.geometry, 1.0, np.ones(shape[1]))
-    system = gaussian_process._System(crowd.ratings, items, users, RatingSettings(), 1)
+    system = solver._System(crowd.ratings, items, users, RatingSettings(), 1)
     alpha = np.random.default_rng(0).normal(size=crowd.ratings.n_ratings)
     V = crowd.ratings.matrix.toarray()
     V[V > 0] = alpha

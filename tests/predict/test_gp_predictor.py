@@ -15,7 +15,7 @@ from tests.predict.conftest import make_data
 
 def test_user_kernel_is_the_weight(data):
     model = Recommender(rating=RatingSettings("exponential(2)", shrinkage=0)).fit(data)
-    kernel = model.predictor_.regression.kernel
+    kernel = model.predictor_.kernel
     K = kernel.features @ kernel.features.T
     assert pytest.approx(np.exp(-2 * pairwise(data)), abs=1e-4) == K
 
@@ -31,13 +31,13 @@ def test_users_with_few_ratings_count_less_as_neighbors(data):
     assert pytest.approx(expected, abs=1e-5) == _covariance(shrunk)
     user = data.ratings.users[0]
     guest = shrunk.guest(data.ratings[user])  # has the features of the user with the same ratings
-    features = shrunk.predictor_.regression.kernel.features[0]
+    features = shrunk.predictor_.kernel.features[0]
     assert pytest.approx(features, abs=1e-5) == guest.rating.features
 
 
 def _covariance(model):
     """K = ΦΦᵀ + diag(ψ) of a fitted model."""
-    kernel = model.predictor_.regression.kernel
+    kernel = model.predictor_.kernel
     return kernel.features @ kernel.features.T + np.diag(kernel.unexplained)
 
 

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from prefmover.data.ratings import Ratings
 from prefmover.data.scale import Scale
 from prefmover.measures import weight
-from prefmover.predict.low_rank import LowRankKernel, choose_landmarks, normalized_weights
+from prefmover.predict.low_rank import LowRankKernel, choose_landmarks, normalized_weights, self_scale
 
 
 def rated(counts):
@@ -24,7 +24,7 @@ def test_user_kernel_is_a_covariance(seed, n, m):
     weights = rng.uniform(-1, 1, size=(n, n))
     np.fill_diagonal(weights, 1)
     landmarks = choose_landmarks(rated(np.ones(n)), m, seed)
-    kernel = LowRankKernel.from_weights(weights[:, landmarks], landmarks)
+    kernel = LowRankKernel.fit(landmarks, weights[:, landmarks].__getitem__, n)
     diagonal = (kernel.features.astype(float) ** 2).sum(axis=1) + kernel.unexplained
     assert diagonal == pytest.approx(np.ones(n), abs=1e-4)
     assert (kernel.unexplained >= 0).all()
@@ -42,8 +42,9 @@ def test_landmarks():
 
 def test_weights_to_oneself_are_one():
     values = np.array([[4.0, 2.0, np.nan], [2.0, 9.0, -30.0]])
-    of_users, of_landmarks = np.array([4.0, 9.0]), np.array([4.0, 9.0, np.nan])
-    out = normalized_weights(values, weight("as-is"), of_users, of_landmarks)
+    rule = weight("as-is")
+    scales = (self_scale(rule, np.array(of)) for of in ([4.0, 9.0], [4.0, 9.0, np.nan]))
+    out = normalized_weights(values, rule, *scales)
     assert out[0, 0] == out[1, 1] == 1
     assert out[0, 2] == 0
     assert out[0, 1] == pytest.approx(2 / 6)
@@ -52,7 +53,7 @@ def test_weights_to_oneself_are_one():
 
 def test_the_layout_is_the_one_that_is_saved():
     """Products of matrices in another layout differ in the last bit."""
-    kernel = LowRankKernel.from_weights(np.eye(5) / 2 + 0.5, np.arange(5))
+    kernel = LowRankKernel.fit(np.arange(5), (np.eye(5) / 2 + 0.5).__getitem__, 5)
     assert kernel.whitening.flags.c_contiguous
 
 
@@ -66,7 +67,7 @@ def test_the_largest_weights_are_those_of_all(n_users):
     features = (features / np.linalg.norm(features, axis=1, keepdims=True)).astype(np.float32)
     kernel = LowRankKernel(np.arange(rank), np.eye(rank, dtype=np.float32), features, np.zeros(n_users))
     for user in range(3):
-        weights = kernel.covariance_to_all(features[user])
+        weights = kernel.features @ features[user]
         weights[user] = 0.0
         expected = [v for v in np.argsort(-weights, kind="stable").tolist() if weights[v] > 0][:40]
         assert kernel.largest(features[user], 40, user).tolist() == expected

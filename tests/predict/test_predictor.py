@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from prefmover.data.scale import Scale
-from prefmover.predict.predictions import HOW, Predictions, clip, how_predicted
+from prefmover.predict.predictor import HOW, Predictions, clip, how_predicted
 from tests.messages import unnamed
 
 

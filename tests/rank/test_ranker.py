@@ -12,7 +12,6 @@ from prefmover.errors import InputError
 from prefmover.measures import MEASURES, weight
 from prefmover.model import KNNRecommender, Recommender
 from prefmover.predict.low_rank import LandmarkValues
-from prefmover.predict.predictor import Newcomers
 from prefmover.rank.two_sided import (
     RankingSettings,
     TwoSidedRanker,
@@ -199,7 +198,7 @@ def updated(ranker, data, changed):
     similarity = ranker.similarity.updated(data)
     users = np.concatenate([changed, np.arange(ranker.similarity.data.n_users, data.n_users)])
     rows = [data.ratings.take(users=[user]) for user in users.tolist()]
-    return similarity, Newcomers(users, [similarity.to_landmarks(row) for row in rows])
+    return similarity, users, [similarity.to_landmarks(row) for row in rows]
 
 
 @pytest.mark.parametrize("landmarks", [6, 24])

@@ -149,7 +149,7 @@ def test_no_item_is_similar_to_items_without_ratings_if_there_is_none():
 
 
 def test_nobody_has_ratings():
-    kernel = LowRankKernel.from_weights(np.eye(2), np.arange(2))
+    kernel = LowRankKernel.fit(np.arange(2), np.eye(2).__getitem__, 2)
     assert (two_sides(csr_array((2, 3)), kernel, RankingSettings())[2].total == 0).all()
 
 

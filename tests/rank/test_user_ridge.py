@@ -20,7 +20,7 @@ def kernel_of(rng, n, m=None):
     points = rng.normal(size=(n, 3))
     K = np.exp(-np.linalg.norm(points[:, None] - points[None], axis=2))
     landmarks = np.arange(n if m is None else m)
-    return K, LowRankKernel.from_weights(K[:, landmarks], landmarks)
+    return K, LowRankKernel.fit(landmarks, K[:, landmarks].__getitem__, n)
 
 
 def fit(kernel, R, penalty):

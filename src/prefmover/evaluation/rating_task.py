@@ -18,7 +18,7 @@ from prefmover.evaluation.record import Groups
 from prefmover.items.geometry import ItemGeometry
 from prefmover.model import KNNRecommender
 from prefmover.predict.knn import KNNPredictor
-from prefmover.predict.predictions import clip
+from prefmover.predict.predictor import clip
 
 __all__ = ["Predicted", "RatingTask"]
 

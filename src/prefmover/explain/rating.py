@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from prefmover._format import counted
 from prefmover.explain.text import html_table, lines_of_parts
-from prefmover.predict.predictions import Baseline, Contribution, Prediction
+from prefmover.predict.predictor import Baseline, Contribution, Prediction
 
 if TYPE_CHECKING:
     import pyarrow as pa

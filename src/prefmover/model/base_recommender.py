@@ -17,8 +17,7 @@ from prefmover.explain.recommendation import RecommendationExplanation
 from prefmover.model.batch import By, best_items, recommend_all
 from prefmover.model.estimator import Estimator
 from prefmover.model.inputs import guest_ratings, pair_columns
-from prefmover.predict.predictions import Prediction, Predictions, clip, how_predicted
-from prefmover.predict.predictor import UserState
+from prefmover.predict.predictor import Prediction, Predictions, UserState, clip, how_predicted
 from prefmover.rank.recommendations import Recommendations, RecommendationTable
 from prefmover.rank.selection import Selection
 from prefmover.search import NeighborList

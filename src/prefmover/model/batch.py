@@ -25,8 +25,7 @@ from prefmover.execution.checkpoint import Calls, Checkpoint, run_blocks
 from prefmover.execution.threads import run, slices
 from prefmover.explain.recommendation import RecommendationExplanation
 from prefmover.items.geometry import ItemGeometry
-from prefmover.predict.predictions import HOW, clip, how_predicted
-from prefmover.predict.predictor import UserState
+from prefmover.predict.predictor import HOW, UserState, clip, how_predicted
 from prefmover.rank.ranker import SideScores
 from prefmover.rank.recommendations import RecommendationTable
 from prefmover.rank.selection import Selection

@@ -24,7 +24,7 @@ from prefmover.explain.reasons import Explainer
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import Measure, find_measure
 from prefmover.model.inputs import user_ratings
-from prefmover.predict.predictor import Newcomers, Predictor, UserState
+from prefmover.predict.predictor import Predictor, UserState
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.rank.ranker import Ranker
 
@@ -298,9 +298,8 @@ class Estimator(ABC):
         compared = None
         if len(similarity.landmarks):  # once for both heads
             compared = [similarity.to_landmarks(data.ratings.take(users=[user])) for user in users.tolist()]
-        newcomers = Newcomers(users, compared)
-        predictor = self._predictor and self._predictor.with_data(similarity, newcomers)
-        ranker = self._ranker and self._ranker.with_data(similarity, newcomers)
+        predictor = self._predictor and self._predictor.with_data(similarity, users, compared)
+        ranker = self._ranker and self._ranker.with_data(similarity, users, compared)
         self._become(similarity, predictor, ranker)
         return self
 

@@ -27,8 +27,7 @@ from prefmover._typing import Floats
 from prefmover.errors import InputError
 from prefmover.explain.recommendation import member_reason
 from prefmover.model.batch import By, item_scores
-from prefmover.predict.predictions import clip
-from prefmover.predict.predictor import UserState
+from prefmover.predict.predictor import UserState, clip
 from prefmover.rank.selection import Selection
 
 if TYPE_CHECKING:

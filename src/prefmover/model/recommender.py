@@ -23,14 +23,14 @@ from typing import Any, ClassVar, Literal
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError, check_whole_number
 from prefmover.execution.threads import Stages
-from prefmover.measures import Measure, weight
+from prefmover.measures import Measure
 from prefmover.measures.estimates import Calibration
 from prefmover.model.base_recommender import BaseRecommender
 from prefmover.model.estimator import Fitted, Head
-from prefmover.predict.gaussian_process import RatingSettings, require_room
-from prefmover.predict.gp_predictor import KernelPredictor
+from prefmover.predict.gaussian_process import KernelPredictor, RatingSettings
 from prefmover.predict.low_rank import choose_landmarks, compare_with_landmarks
 from prefmover.predict.similarity import UserSimilarity
+from prefmover.predict.solver import require_room
 from prefmover.rank.tuning import Choice, choose_settings
 from prefmover.rank.two_sided import RankingSettings, TwoSidedRanker
 
@@ -154,7 +154,7 @@ class Recommender(BaseRecommender):
             row, rating = similarity.measure, self.rating or RatingSettings()
             rule = rating.weight or RATING_WEIGHTS.get(row.name, row.weight)
             settings["rating"] = replace(rating, weight=rule)
-            predictor = KernelPredictor.fit(similarity, weight(rule), settings["rating"], compared)
+            predictor = KernelPredictor.fit(similarity, settings["rating"], compared)
         if choice is not None:
             stages.begin("ranking")
             ranker = TwoSidedRanker.fit(similarity, choice.settings, compared, choice.content)

@@ -37,10 +37,10 @@ from prefmover.model.estimator import Estimator, Fitted
 from prefmover.model.folder import Arrays, StoredModel, read, write
 from prefmover.model.knn_recommender import KNNRecommender
 from prefmover.model.recommender import Recommender
-from prefmover.predict.gaussian_process import RatingSettings, Regression
-from prefmover.predict.gp_predictor import KernelPredictor
+from prefmover.predict.gaussian_process import KernelPredictor, RatingSettings
 from prefmover.predict.low_rank import MIN_EIGENVALUE, LowRankKernel
 from prefmover.predict.similarity import UserSimilarity
+from prefmover.predict.solver import Coefficients
 from prefmover.rank.content import SimilarItems
 from prefmover.rank.ease import ItemSide
 from prefmover.rank.two_sided import RankingSettings, TwoSidedRanker
@@ -255,10 +255,9 @@ def fitted_arrays(model: Estimator) -> dict[str, npt.NDArray[Any]]:
         sparse["ranking.similar"] = None if ranker.similar is None else ranker.similar.weights
         found["landmark_self_values"] = ranker.landmark_self_values
     if isinstance(predictor := model._predictor, KernelPredictor):
-        r = predictor.regression
-        found |= _named("rating.kernel", r.kernel, *KERNEL)
-        found |= _named("rating.items", r.items, "landmarks", *KERNEL)
-        found |= _named("rating", r, "alpha", "user", "item", "similar_items", "item_factors")
+        found |= _named("rating.kernel", predictor.kernel, *KERNEL)
+        found |= _named("rating.items", predictor.items, "landmarks", *KERNEL)
+        found |= _named("rating", predictor.solved, *Coefficients._fields[1:])
         found["landmark_self_values"] = predictor.landmark_self_values
     for name, matrix in sparse.items():
         if matrix is not None:
@@ -271,7 +270,7 @@ def fitted_facts(model: Estimator) -> dict[str, Any]:
     calibration, predictor = model.similarity_.calibration, model._predictor
     facts: dict[str, Any] = {"calibration": None, "heads": model.heads_}
     if isinstance(predictor, KernelPredictor):
-        facts["mean"] = predictor.regression.mean
+        facts["mean"] = predictor.solved.mean
     if calibration is not None:
         facts["calibration"] = {**asdict(calibration), "coefficients": calibration.coefficients.tolist()}
     return facts
@@ -388,17 +387,10 @@ def _predictor(
 ) -> KernelPredictor:
     if not isinstance(mean, float) or not np.isfinite(mean):
         raise InputError(f"mean is damaged: {mean!r} is not a finite number")
-    names = ("alpha", "user", "item", "similar_items", "item_factors")
-    regression = Regression(
-        similarity.data.ratings,
-        _restored_kernel(arrays, "rating.items", arrays["rating.items.landmarks"]),
-        _restored_kernel(arrays, "rating.kernel", similarity.landmarks),
-        settings,
-        mean,
-        *(arrays[f"rating.{name}"] for name in names),
-    )
-    assert settings.weight is not None
-    return KernelPredictor(similarity, weight(settings.weight), arrays["landmark_self_values"], regression)
+    items = _restored_kernel(arrays, "rating.items", arrays["rating.items.landmarks"])
+    kernel = _restored_kernel(arrays, "rating.kernel", similarity.landmarks)
+    solved = Coefficients(mean, *(arrays[f"rating.{name}"] for name in Coefficients._fields[1:]))
+    return KernelPredictor(similarity, settings, arrays["landmark_self_values"], items, kernel, solved)
 
 
 def _restored_kernel(arrays: Arrays, prefix: str, landmarks: Any) -> LowRankKernel:

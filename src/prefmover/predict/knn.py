@@ -28,9 +28,9 @@ from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
 from prefmover.execution.jit import LazyModule, compiled_or_interpreted
 from prefmover.execution.threads import run, slices
+from prefmover.measures import Weight
 from prefmover.predict.centering import Centering
-from prefmover.predict.predictions import Baseline, Contribution
-from prefmover.predict.predictor import Newcomers, Predictor, Scores, UserState
+from prefmover.predict.predictor import Baseline, Contribution, Predictor, Scores, UserState
 from prefmover.predict.similarity import UserSimilarity, Who
 
 _knn = LazyModule("prefmover.predict._knn")
@@ -96,6 +96,7 @@ class NeighborRatings(NamedTuple):
 class KNNPredictor(Predictor):
     """The neighbor average over a fitted data set; the attributes are those of the formula above."""
 
+    weight: Weight
     centering: Centering
     k: int
     neighborhood: Neighborhood = "raters"
@@ -113,8 +114,11 @@ class KNNPredictor(Predictor):
 
     def predict(self, users: Ints, items: Ints, progress: Progress | None = None) -> Scores:
         """Return the scores of pairs of positions; -1 is an unknown user or item."""
-        all_k = self.predict_all_k(users, items, (self.k,), progress)
-        return self._scores(all_k, self.centering.baseline(users, items))
+        return self._scores(users, items, progress=progress)
+
+    def scores(self, state: UserState, items: Ints) -> Scores:
+        """Return the scores of items for one user; -1 is an unknown item."""
+        return self._scores(np.full(len(items), state.position), items, state.guest)
 
     def predict_all_k(
         self, users: Ints, items: Ints, ks: tuple[int, ...], progress: Progress | None = None
@@ -130,28 +134,14 @@ class KNNPredictor(Predictor):
         """
         if not ks or list(ks) != sorted(set(ks)) or ks[0] < 1:
             raise InputError(f"k is {list(ks)}; give whole numbers from 1, ascending")
-        spread = np.where(users >= 0, self.centering.spread[users], 1.0)
-        baselines = self.centering.baseline(users, items)
-        return self._averages(users, items, ks, baselines, spread, progress=progress)
-
-    def scores(self, state: UserState, items: Ints) -> Scores:
-        """Return the scores of items for one user; -1 is an unknown item."""
-        users = np.full(len(items), state.position)
-        if state.guest is None:
-            return self.predict(users, items)
-        offset, spread = self.centering.new_user(state.rated, state.given)
-        baselines, spreads = self.centering.baseline(users, items) + offset, np.full(len(items), spread)
-        all_k = self._averages(users, items, (self.k,), baselines, spreads, state.guest)
-        return self._scores(all_k, baselines)
+        return self._averages(users, items, ks, None, progress)[0]
 
     def explain(self, state: UserState, item: int) -> tuple[tuple[Baseline, ...], tuple[Contribution, ...]]:
         """Return the baselines and contributions that sum to the score of an item."""
-        centering, one = self.centering, np.array([item])
-        is_known = item >= 0 and state.is_known
-        parts_of_item = self._all_contributions(state, one)[0] if is_known else []
-        contributions = tuple(sorted(parts_of_item, key=lambda part: -abs(part.value)))
+        centering = self.centering
+        contributions = self._contributions(state, item) if item >= 0 and state.is_known else ()
         if centering.name == "none" or not contributions:
-            value = float(self.scores(state, one).baselines[0])
+            value = float(self.scores(state, np.array([item])).baselines[0])
             return (Baseline("baseline", value, "rating to expect"),), contributions
         parts = [
             Baseline("mean", centering.mean, "mean of all ratings"),
@@ -161,7 +151,9 @@ class KNNPredictor(Predictor):
             parts.append(Baseline("item", float(centering.item[item]), "offset of the item"))
         return tuple(parts), contributions
 
-    def with_data(self, similarity: UserSimilarity, newcomers: Newcomers) -> Self:
+    def with_data(
+        self, similarity: UserSimilarity, users: Ints, compared: list[tuple[Floats, float]] | None
+    ) -> Self:
         """Return the predictor with other ratings or more users; means and biases are up to date."""
         ratings = similarity.data.ratings
         more = np.arange(self.ratings.n_users, ratings.n_users)
@@ -174,24 +166,25 @@ class KNNPredictor(Predictor):
         centering = replace(self.centering, item=np.concatenate([self.centering.item, offsets]))
         return replace(self, similarity=similarity, centering=centering)
 
-    def _scores(self, all_k: AllK, baselines: Floats) -> Scores:
+    def _scores(
+        self, users: Ints, items: Ints, guest: Ratings | None = None, progress: Progress | None = None
+    ) -> Scores:
         """Return the scores for the one K; without neighbors and centering, the baseline is the mean."""
+        all_k, baselines = self._averages(users, items, (self.k,), guest, progress)
         n_neighbors = all_k.n_neighbors[:, 0].astype(np.int64)
         if self.centering.name == "none":
             baselines = np.where(n_neighbors > 0, baselines, self.centering.mean)
         return Scores(all_k.values[:, 0], baselines, n_neighbors)
 
     def _averages(
-        self,
-        users: Ints,
-        items: Ints,
-        ks: tuple[int, ...],
-        baselines: Floats,
-        spread: Floats,
-        guest: Ratings | None = None,
-        progress: Progress | None = None,
-    ) -> AllK:
-        """Return baselines plus mean residuals, for pairs of users or of a guest."""
+        self, users: Ints, items: Ints, ks: tuple[int, ...], guest: Ratings | None, progress: Progress | None
+    ) -> tuple[AllK, Floats]:
+        """Return baselines plus mean residuals, for pairs of users or of a guest, and the baselines."""
+        centering = self.centering
+        baselines, spread = centering.baseline(users, items), np.where(users >= 0, centering.spread[users], 1)
+        if guest is not None:
+            offset, spread[:] = centering.new_user(*guest.row(0))
+            baselines += offset
         known = np.flatnonzero((items >= 0) & ((users >= 0) | (guest is not None)))
         order = known[np.argsort(users[known], kind="stable")]
         shape, solved = (len(users), len(ks)), 0
@@ -208,7 +201,7 @@ class KNNPredictor(Predictor):
         values += baselines[:, None]
         if self.centering.name == "none":
             values[used == 0] = self.centering.mean
-        return AllK(values, used, contributing, solved)
+        return AllK(values, used, contributing, solved), baselines
 
     def _neighbors(
         self, users: Ints, items: Ints, k: int, guest: Ratings | None, progress: Progress | None = None
@@ -282,22 +275,20 @@ class KNNPredictor(Predictor):
             return self.centering.new_user(state.rated, state.given)
         return float(self.centering.user[state.position]), float(self.centering.spread[state.position])
 
-    def _all_contributions(self, state: UserState, items: Ints) -> list[list[Contribution]]:
-        """Return the contributions of the neighbors whose weight is not 0, nearest first, for each item."""
-        out: list[list[Contribution]] = [[] for _ in range(len(items))]
-        by_item, (_, spread) = self._by_item, self._offset_and_spread(state)
-        for part in self._neighbors(np.full(len(items), state.position), items, self.k, state.guest):
-            rated = part.entries >= 0
-            entries, values = part.entries[rated], part.values[rated]
-            pair = part.pairs.start + np.repeat(np.arange(len(part.indptr) - 1), np.diff(part.indptr))[rated]
-            weights = self.weight(values)
-            total = np.bincount(pair, np.abs(weights), len(items)) + self.shrinkage
-            users = by_item.raters[entries].tolist()
-            residuals, ratings = spread * by_item.residuals[entries], by_item.ratings[entries]
-            for e in np.flatnonzero(weights).tolist():
-                w, residual = float(weights[e]), float(residuals[e])
-                value = w / float(total[pair[e]]) * residual
-                out[pair[e]].append(
-                    Contribution(users[e], w, float(ratings[e]), residual, value, float(values[e]))
-                )
-        return out
+    def _contributions(self, state: UserState, item: int) -> tuple[Contribution, ...]:
+        """Return the contributions of the neighbors whose weight is not 0, the largest first."""
+        query, by_item = np.array([state.position]), self._by_item
+        (part,) = self._neighbors(query, np.array([item]), self.k, state.guest)
+        rated = part.entries >= 0
+        entries, values = part.entries[rated], part.values[rated]
+        weights = self.weight(values)
+        # Added in order, as the kernel does.
+        total = float(np.bincount(np.zeros(len(weights), np.int64), np.abs(weights), 1)[0] + self.shrinkage)
+        users, ratings = by_item.raters[entries].tolist(), by_item.ratings[entries].tolist()
+        residuals = self._offset_and_spread(state)[1] * by_item.residuals[entries]
+        parts = []
+        for e in np.flatnonzero(weights).tolist():
+            w, residual = float(weights[e]), float(residuals[e])
+            part_of_mean = w / total * residual
+            parts.append(Contribution(users[e], w, ratings[e], residual, part_of_mean, float(values[e])))
+        return tuple(sorted(parts, key=lambda one: -abs(one.value)))

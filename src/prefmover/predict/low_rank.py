@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -40,6 +40,7 @@ __all__ = [
     "compare_with_landmarks",
     "item_kernel",
     "normalized_weights",
+    "self_scale",
     "shrunk",
     "user_kernel",
     "with_more_items",
@@ -78,7 +79,8 @@ class LowRankKernel(PickledFields):
 
     Examples
     --------
-    >>> kernel = LowRankKernel.from_weights(np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([0, 1]))
+    >>> weights = np.array([[1.0, 0.5], [0.5, 1.0]])
+    >>> kernel = LowRankKernel.fit(np.array([0, 1]), weights.__getitem__, 2)
     >>> kernel.block(np.arange(2), np.arange(2)).round(3)
     array([[1. , 0.5],
            [0.5, 1. ]])
@@ -90,19 +92,15 @@ class LowRankKernel(PickledFields):
     unexplained: Floats
 
     @classmethod
-    def from_weights(cls, weights: Floats | Singles, landmarks: Ints, max_rank: int | None = None) -> Self:
-        """Return the kernel of (n, landmarks) weights, which are 1 between a row and itself.
-
-        Weights need not be a covariance: the symmetric part of those among landmarks is taken, and its
-        negative eigenvalues are dropped. With ``max_rank``, only the largest are kept.
-        """
-        return cls.from_blocks(len(weights), landmarks, lambda rows: weights[rows], max_rank)
-
-    @classmethod
-    def from_blocks(
-        cls, n: int, landmarks: Ints, weights: Callable[[Ints], Floats | Singles], max_rank: int | None = None
+    def fit(
+        cls, landmarks: Ints, weights: Callable[[Ints], Floats | Singles], n: int, max_rank: int | None = None
     ) -> Self:
-        """Return :meth:`from_weights` of a function of rows, which is called for some rows at a time."""
+        """Return the kernel of n rows; ``weights`` of some rows to the landmarks are (rows, landmarks).
+
+        They are 1 between a row and itself, and need not be a covariance: the symmetric part of those among
+        landmarks is taken, and its negative eigenvalues are dropped. With ``max_rank``, only the largest are
+        kept.
+        """
         among = weights(landmarks).astype(np.float64)
         values, vectors = np.linalg.eigh((among + among.T) / 2)
         large = values > MIN_EIGENVALUE
@@ -136,10 +134,6 @@ class LowRankKernel(PickledFields):
         all_features[rows], all_unexplained[rows] = features, unexplained
         return replace(self, features=all_features, unexplained=all_unexplained)
 
-    def covariance_to_all(self, features: Singles) -> Floats:
-        """Return K between one more row with these features, (rank,), and all rows."""
-        return (self.features @ features).astype(np.float64)
-
     def block(self, rows: Ints, columns: Ints) -> Floats:
         """Return K between rows, (rows, columns)."""
         out: Floats = (self.features[rows] @ self.features[columns].T).astype(np.float64)
@@ -147,10 +141,10 @@ class LowRankKernel(PickledFields):
         out[at, to] += self.unexplained[columns[to]]
         return out
 
-    def columns(self, columns: Ints) -> Floats:
-        """Return K between all rows and some, (n, columns)."""
-        out: Floats = (self.features @ self.features[columns].T).astype(np.float64)
-        out[columns, np.arange(len(columns))] += self.unexplained[columns]
+    def column(self, column: int) -> Floats:
+        """Return K between all rows and one, (n,)."""
+        out: Floats = (self.features @ self.features[column]).astype(np.float64)
+        out[column] += self.unexplained[column]
         return out
 
     def sums(self, rows: Ints, values: Floats, targets: Ints) -> Floats:
@@ -174,7 +168,7 @@ class LowRankKernel(PickledFields):
         (On MovieLens-1M and on 16,000 synthetic users, these had all of the 40 largest of 100 random users.)
 
         >>> weights = np.array([[1.0, 0.5], [0.5, 1.0], [0.4, 0.9]])
-        >>> kernel = LowRankKernel.from_weights(weights, np.array([0, 1]))
+        >>> kernel = LowRankKernel.fit(np.array([0, 1]), weights.__getitem__, 3)
         >>> kernel.largest(kernel.features[0], 2, without=0).tolist()
         [1, 2]
         """
@@ -245,44 +239,30 @@ def user_kernel(
 ) -> LowRankKernel:
     """Return the kernel of all users; ``factors`` of users, (users, landmarks), multiply their weights."""
     landmarks, values, self_values = compared
-    scale = _self_scale(weight, self_values)
-    own = _self_scale(weight, self_values[landmarks])
+    scale, landmark_scale = self_scale(weight, self_values), self_scale(weight, self_values[landmarks])
 
     def weights(users: Ints) -> Floats:
-        block = _scaled(values[users].astype(np.float64), weight, scale[users], own)
+        some = values[users].astype(np.float64)
+        block = normalized_weights(some, weight, scale[users], landmark_scale)
         if factors is not None:
             block *= factors(users)
         block[users[:, None] == landmarks[None, :]] = 1.0
         return block
 
-    return LowRankKernel.from_blocks(len(values), landmarks, weights, max_rank)
+    return LowRankKernel.fit(landmarks, weights, len(values), max_rank)
 
 
-def normalized_weights(
-    values: Floats, weight: Weight, self_values: Floats, landmark_self_values: Floats
-) -> Floats:
-    """Return weights, scaled so that the weight between a user and itself is 1, within [-1, 1].
+def normalized_weights(values: Floats, weight: Weight, scale: Floats, landmark_scale: Floats) -> Floats:
+    """Return the weights of values, within [-1, 1], 0 where undefined: those of a user with itself are 1.
 
-    Parameters
-    ----------
-    values
-        (users, landmarks) values of a measure, NaN where undefined.
-    weight
-        The rule that turns values into weights.
-    self_values, landmark_self_values
-        The measure between each user, and each landmark, and itself.
+    ``values`` are (users, landmarks); the scales are :func:`self_scale` of the users and the landmarks.
     """
-    scales = (_self_scale(weight, some) for some in (self_values, landmark_self_values))
-    return _scaled(values, weight, *scales)
-
-
-def _scaled(values: Floats, weight: Weight, scale: Floats, landmark_scale: Floats) -> Floats:
     both = scale[:, None] * landmark_scale[None, :]
     out: Floats = np.clip(np.nan_to_num(weight(values), nan=0.0) / both, -1.0, 1.0)
     return out
 
 
-def _self_scale(weight: Weight, self_values: Floats) -> Floats:
+def self_scale(weight: Weight, self_values: Floats) -> Floats:
     """Return √ of the weight between users and themselves; if it is not positive, the mean of the others."""
     weights = weight(self_values)
     good = weights > 0  # False for NaN
@@ -349,9 +329,8 @@ def item_kernel(
         likely = np.sqrt(n_ratings + 1.0)
         random = np.random.default_rng(0)
         landmarks = np.sort(random.choice(n, ITEM_LANDMARKS, replace=False, p=likely / likely.sum()))
-    return LowRankKernel.from_blocks(
-        n, landmarks, lambda some: _item_weights(geometry, rate, some, landmarks), max_rank
-    )
+    weights = partial(_item_weights, geometry, rate, landmarks)
+    return LowRankKernel.fit(landmarks, weights, n, max_rank)
 
 
 def with_more_items(
@@ -361,11 +340,11 @@ def with_more_items(
     more = np.arange(len(kernel.unexplained), n_items)
     weights = np.empty((len(more), 0), np.float32)
     if geometry is not None:
-        weights = _item_weights(geometry, rate, more, kernel.landmarks)
+        weights = _item_weights(geometry, rate, kernel.landmarks, more)
     return kernel.with_rows(more, *kernel.project(weights), n_items)
 
 
-def _item_weights(geometry: ItemGeometry, rate: float, items: Ints, landmarks: Ints) -> Singles:
+def _item_weights(geometry: ItemGeometry, rate: float, landmarks: Ints, items: Ints) -> Singles:
     out = np.empty((len(items), len(landmarks)), np.float32)
     for block in slices(len(items), BLOCK_ITEMS):
         out[block] = np.exp(-rate * geometry.block(items[block], landmarks))

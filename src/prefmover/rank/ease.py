@@ -37,7 +37,7 @@ from prefmover.errors import InputError
 from prefmover.execution.jit import LazyModule
 from prefmover.execution.memory import require
 from prefmover.execution.threads import slices
-from prefmover.predict.sparse_sums import sum_rows
+from prefmover.predict.solver import sum_rows
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -17,7 +17,7 @@ from prefmover._pickled import PickledFields
 from prefmover._typing import Floats, Ints, Singles
 from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
-from prefmover.predict.predictor import Newcomers, UserState
+from prefmover.predict.predictor import UserState
 from prefmover.predict.similarity import UserSimilarity
 
 if TYPE_CHECKING:
@@ -132,8 +132,13 @@ class Ranker(PickledFields, ABC):
         """
 
     @abstractmethod
-    def with_data(self, similarity: UserSimilarity, newcomers: Newcomers) -> Self:
-        """Return the ranker of data with more users, or with other ratings of some."""
+    def with_data(
+        self, similarity: UserSimilarity, users: Ints, compared: list[tuple[Floats, float]] | None
+    ) -> Self:
+        """Return the ranker of data with other ratings of some users, and with more users.
+
+        ``compared`` is as in :meth:`prefmover.predict.predictor.Predictor.with_data`.
+        """
 
     @abstractmethod
     def with_items(self, similarity: UserSimilarity) -> Self:

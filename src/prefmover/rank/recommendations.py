@@ -12,7 +12,7 @@ import numpy.typing as npt
 from prefmover._format import counted
 from prefmover._typing import Floats, Ints
 from prefmover.dataset import Dataset
-from prefmover.predict.predictions import HOW, How, id_column
+from prefmover.predict.predictor import HOW, How, id_column
 
 __all__ = ["RECOMMENDATION_FIELDS", "Recommendation", "RecommendationTable", "Recommendations"]
 

@@ -24,7 +24,7 @@ from prefmover.data.ratings import Ratings
 from prefmover.data.splits import random_split
 from prefmover.execution.threads import slices
 from prefmover.predict.similarity import UserSimilarity
-from prefmover.predict.sparse_sums import sum_rows
+from prefmover.predict.solver import sum_rows
 from prefmover.rank.content import SimilarContent
 from prefmover.rank.ndcg import ndcg
 from prefmover.rank.ranker import likes_from

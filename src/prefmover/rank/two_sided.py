@@ -26,10 +26,16 @@ from prefmover._typing import Floats, Ints, Singles
 from prefmover.errors import InputError
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import weight
-from prefmover.predict.low_rank import LandmarkValues, LowRankKernel, normalized_weights, user_kernel
-from prefmover.predict.predictor import Newcomers, UserState
+from prefmover.predict.low_rank import (
+    LandmarkValues,
+    LowRankKernel,
+    normalized_weights,
+    self_scale,
+    user_kernel,
+)
+from prefmover.predict.predictor import UserState
 from prefmover.predict.similarity import UserSimilarity
-from prefmover.predict.sparse_sums import sum_rows
+from prefmover.predict.solver import sum_rows
 from prefmover.rank.content import SimilarContent, SimilarItems
 from prefmover.rank.ease import ItemSide
 from prefmover.rank.ranker import NearerThan, Ranker, ScoreTerms, SideScores, likes_from
@@ -132,7 +138,9 @@ def user_weights(
 ) -> Floats:
     """Return the kernel between users and landmarks, from values of the measure and angles of rows."""
     assert s.weight is not None
-    out = normalized_weights(values, weight(s.weight), self_values, landmark_self_values)
+    rule = weight(s.weight)
+    scales = (self_scale(rule, one) for one in (self_values, landmark_self_values))
+    out = normalized_weights(values, rule, *scales)
     return out if angles is None or not s.overlap else out * np.exp(-s.overlap * angles)
 
 
@@ -310,13 +318,14 @@ class TwoSidedRanker(Ranker):
         """Return columns of a function of items; those of unrated items are mixtures."""
         return np.asarray(of(items), np.float64) if self.similar is None else self.similar.columns(items, of)
 
-    def with_data(self, similarity: UserSimilarity, newcomers: Newcomers) -> Self:
+    def with_data(
+        self, similarity: UserSimilarity, users: Ints, compared: list[tuple[Floats, float]] | None
+    ) -> Self:
         """Return the ranker of data with more users, or with other ratings of some.
 
         The item side and the places of all other users stay as they are; the user side is updated row by row.
         """
         before, side, likes = self.likes, self.user_side, likes_from(similarity.data.ratings)
-        users, compared = newcomers
         assert compared is not None
         rows = [likes[[user]] for user in users.tolist()]
         places = [self._placed(row, *values) for row, values in zip(rows, compared, strict=True)]

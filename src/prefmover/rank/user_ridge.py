@@ -62,7 +62,7 @@ class UserSide:
 
         Examples
         --------
-        >>> kernel = LowRankKernel.from_weights(np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([0, 1]))
+        >>> kernel = LowRankKernel.fit(np.array([0, 1]), np.array([[1.0, 0.5], [0.5, 1.0]]).__getitem__, 2)
         >>> side = UserSide.fit(kernel, kernel.features.T, penalty=1.0)  # R is the identity
         >>> (kernel.features @ side.weights).round(4)  # K (K + I)^-1
         array([[0.4667, 0.1333],

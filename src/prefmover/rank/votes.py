@@ -10,7 +10,7 @@ import numpy as np
 from prefmover._typing import Floats, Ints
 from prefmover.dataset import geometry_if
 from prefmover.measures import Weight
-from prefmover.predict.predictor import Newcomers, UserState
+from prefmover.predict.predictor import UserState
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.rank.content import SimilarItems
 from prefmover.rank.ranker import NearerThan, Ranker, ScoreTerms, SideScores, likes_from
@@ -88,7 +88,9 @@ class VoteRanker(Ranker):
         terms = votes(items) if self.similar is None else self.similar.columns(items, votes)
         return ScoreTerms(likes, np.zeros((len(likes), len(items))), weights, terms)
 
-    def with_data(self, similarity: UserSimilarity, newcomers: Newcomers) -> Self:
+    def with_data(
+        self, similarity: UserSimilarity, users: Ints, compared: list[tuple[Floats, float]] | None
+    ) -> Self:
         """Return the ranker of other data."""
         return self.fit(similarity, self.weight, self.k)
 

@@ -41,7 +41,7 @@ from prefmover.measures.measure import PUBLISHED, Convention, Measure, find_meas
 from prefmover.measures.pairs import Kernel, Pairs, Rows
 from prefmover.model import KNNRecommender
 from prefmover.predict.centering import Centering, CenteringName
-from prefmover.predict.predictions import clip
+from prefmover.predict.predictor import clip
 
 __all__ = ["Baseline", "agreement", "estimated", "mean_vector", "uniform"]
 

@@ -9,7 +9,7 @@ from prefmover.explain.recommendation import NeighborRating, Others
 from prefmover.measures.breakdown import Factor, Flow
 from prefmover.model.groups import GroupRecommendation
 from prefmover.ot.certificate import Certificate
-from prefmover.predict.predictions import Contribution, Evidence, Prediction
+from prefmover.predict.predictor import Contribution, Evidence, Prediction
 from prefmover.rank.recommendations import Recommendation
 from prefmover.server.schemas.base import (
     Combine,

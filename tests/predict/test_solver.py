@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from prefmover.predict import sparse_sums
-from prefmover.predict.sparse_sums import Entries, sum_rows
+from prefmover.predict import solver
+from prefmover.predict.solver import Entries, sum_rows
 
 
 def sparse(shape, density, rng):
@@ -23,7 +23,7 @@ def test_sums_are_a_product(shape, n_threads):
     expected = more + matrix @ rows
     assert sum_rows(matrix, rows, more, n_threads) is more
     assert more == pytest.approx(expected, abs=1e-5)
-    entries = Entries.from_arrays(matrix.indptr, matrix.indices, shape[1], n_threads)
+    entries = Entries(matrix.indptr.astype(np.int64), matrix.indices, shape[1], n_threads)
     numbers = rng.random(shape[1])
     pattern = csr_array((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=shape)
     assert entries.sum_numbers(numbers) == pytest.approx(pattern @ numbers)
@@ -34,9 +34,9 @@ def test_strips_of_columns_have_every_entry_once(monkeypatch):
     rng = np.random.default_rng(0)
     matrix = sparse((50, 20), 0.4, rng)
     matrix.sort_indices()
-    entries = Entries.from_arrays(matrix.indptr, matrix.indices, 20, 1)
+    entries = Entries(matrix.indptr.astype(np.int64), matrix.indices, 20, 1)
     assert len(entries.strips(8)) == 1
-    monkeypatch.setattr(sparse_sums, "CACHE", 60)
+    monkeypatch.setattr(solver, "CACHE", 60)
     strips = entries.strips(8)
     assert len(strips) == 3
     of_rows = np.split(matrix.indices, matrix.indptr[1:-1])
