@@ -9,7 +9,7 @@
       items-….parquet            ids, titles, years and genres
 
 Files other than the header are named after their content and never changed. Saving writes each in a folder
-of its own (``.unfinished-…``), moves them beside the old ones, and then replaces the header in one step, so
+for that (``.unfinished-…``), moves them beside the old ones, and then replaces the header in one step, so
 that a process that is killed at any moment leaves the old model or the new one. Files that the header does
 not name are removed by the next save.
 
@@ -24,15 +24,14 @@ import math
 import os
 import re
 import reprlib
-import secrets
 import shutil
 import struct
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -57,7 +56,8 @@ QUICK = 2**28
 
 HEADER = "header.json"
 DATA_FILE = r"^(arrays|users|items)-[0-9a-f]{16}\.(safetensors|parquet)$"
-WRITTEN = re.compile(rf"{DATA_FILE}|^\.unfinished-[0-9a-f]{{16}}$")
+UNFINISHED = ".unfinished-"
+WRITTEN = re.compile(rf"{DATA_FILE}|^{re.escape(UNFINISHED)}\w{{8,16}}$")
 """Names of the files that saving makes, besides the header."""
 
 ITEM_COLUMNS = ["id", "title", "year", "genres"]
@@ -159,24 +159,28 @@ def write(
         path.mkdir(parents=True, exist_ok=True)
         atomic.require_disk(path, sum(array.nbytes for array in arrays.values()), f"the model in {path}")
         with atomic.lock_folder(path):  # another process would remove files that are not of its model
-            files = {role: _write_file(path, role, writer) for role, writer in writers.items()}
-            stamp = {
-                "format": "prefmover-model",
-                "version": FORMAT_VERSION,
-                "written_by": version("prefmover"),
-            }
-            header = Header.model_validate({**stamp, **about, "files": files, "sha256": ""})
-            content = json.loads(header.model_dump_json())
-            content["sha256"] = header_sha256(content)
-            with _temporary(path) as file:
+            # In a folder of its own: safetensors writes beside the file under a name of its own choice, which
+            # a killed process leaves there.
+            with TemporaryDirectory(prefix=UNFINISHED, dir=path, ignore_cleanup_errors=True) as home:
+                file = Path(home, "file")
+                files = {role: _write_file(path, file, role, writer) for role, writer in writers.items()}
+                stamp = {"format": "prefmover-model", "version": FORMAT_VERSION}
+                stamp["written_by"] = version("prefmover")
+                header = Header.model_validate({**stamp, **about, "files": files, "sha256": ""})
+                content = json.loads(header.model_dump_json())
+                content["sha256"] = header_sha256(content)
                 file.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
                 _sync(file)
                 file.replace(path / HEADER)  # the one step from the old model to the new
             _sync(path)
             named = {HEADER, *(file.name for file in files.values())}
             for old in path.iterdir():  # files of older models, and of saves that did not finish
-                if old.name not in named and WRITTEN.match(old.name):
-                    _remove(old)
+                if old.name in named or not WRITTEN.match(old.name):
+                    continue
+                if old.is_dir() and not old.is_symlink():
+                    shutil.rmtree(old, ignore_errors=True)
+                else:
+                    old.unlink(missing_ok=True)
     return path
 
 
@@ -192,39 +196,15 @@ def header_sha256(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(others, sort_keys=True).encode()).hexdigest()
 
 
-def _write_file(folder: Path, role: str, writer: Callable[[Path], None]) -> StoredFile:
-    """Write one file under a name that depends on its content."""
-    with _temporary(folder) as file:
-        writer(file)
-        file.chmod(folder.stat().st_mode & 0o666)  # safetensors lets only the owner read
-        digest, size = _sha256(file), file.stat().st_size
-        name = f"{role}-{digest[:16]}.{'safetensors' if role == 'arrays' else 'parquet'}"
-        _sync(file)
-        file.replace(folder / name)
+def _write_file(folder: Path, unfinished: Path, role: str, writer: Callable[[Path], None]) -> StoredFile:
+    """Write one file, and move it to a name that depends on its content."""
+    writer(unfinished)
+    unfinished.chmod(folder.stat().st_mode & 0o666)  # safetensors lets only the owner read
+    digest, size = _sha256(unfinished), unfinished.stat().st_size
+    name = f"{role}-{digest[:16]}.{'safetensors' if role == 'arrays' else 'parquet'}"
+    _sync(unfinished)
+    unfinished.replace(folder / name)
     return StoredFile(name=name, size=size, sha256=digest)
-
-
-@contextmanager
-def _temporary(folder: Path) -> Iterator[Path]:
-    """Give the path of a new file, which is removed unless it gets another place.
-
-    It has a folder of its own: safetensors writes under a name of its own choice beside it, which a killed
-    process leaves there.
-    """
-    home = folder / f".unfinished-{secrets.token_hex(8)}"
-    home.mkdir()
-    try:
-        yield home / "file"
-    finally:
-        _remove(home)
-
-
-def _remove(path: Path) -> None:
-    """Remove a file, or a folder with what is in it."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def read(folder: str | PathLike[str], *, verify: bool | None = None) -> StoredModel:
