@@ -57,12 +57,6 @@ class Lists(NamedTuple):
         nothing = np.full((n_users, n), np.nan)
         return cls(np.full((n_users, n), -1), nothing, nothing.copy(), np.zeros((n_users, n), np.int8))
 
-    def to_table(
-        self, users: list[Any], data: Dataset, why: list[list[RecommendationExplanation]] | None = None
-    ) -> RecommendationTable:
-        """Return the lists as a table, given the ids of their users, or names of guests."""
-        return RecommendationTable(users, *self, data, data.ratings_per_item, why)
-
 
 def best_items(
     model: BaseRecommender,
@@ -92,7 +86,8 @@ def best_items(
                 ratings = part.ratings[row, : len(chosen)].tolist()
                 predicted = [None if rating != rating else rating for rating in ratings]
                 why.append(model.explainer_.explain(state, chosen, predicted, scores[row]))
-    return lists.to_table([state.name for state in states], model.data_, why if reasons else None)
+    names = [state.name for state in states]
+    return RecommendationTable(names, *lists, model.data_, why if reasons else None)
 
 
 def item_scores(
@@ -197,7 +192,7 @@ def recommend_all(
 
     parts = run_blocks(executor, blocks, start, checkpoint=checkpoint, progress=progress)
     lists = Lists(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-    return lists.to_table(data.ratings.users.tolist(), data)
+    return RecommendationTable(data.ratings.users.tolist(), *lists, data)
 
 
 class ListCheckpoint(Checkpoint[Lists]):

@@ -122,7 +122,6 @@ class RecommendationTable(Sequence[Recommendations]):
     ratings: Floats
     how: npt.NDArray[np.int8]
     _data: Dataset
-    _n_ratings: Ints
     why: Sequence[Sequence[Any]] | None = None
 
     def __len__(self) -> int:
@@ -146,7 +145,7 @@ class RecommendationTable(Sequence[Recommendations]):
             [self._data.catalog.label(position) for position in positions.tolist()],
             self.scores[row][there].tolist(),
             ratings,
-            self._n_ratings[positions].tolist(),
+            self._data.ratings_per_item[positions].tolist(),
             [HOW[code] for code in self.how[row][there].tolist()],
             [None] * len(positions) if self.why is None else self.why[row],
         )
@@ -176,7 +175,7 @@ class RecommendationTable(Sequence[Recommendations]):
                 "title": pa.array([titles[k] for k in positions.tolist()], pa.string()),
                 "score": pa.array(self.scores[there]),
                 "rating": pa.array(ratings, mask=np.isnan(ratings)),
-                "n_ratings": pa.array(self._n_ratings[positions]),
+                "n_ratings": pa.array(self._data.ratings_per_item[positions]),
                 "how": pa.array([HOW[code] for code in self.how[there].tolist()], pa.string()),
             }
         )
