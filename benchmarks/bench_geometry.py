@@ -22,8 +22,8 @@ from scipy.stats import spearmanr
 from bench import arguments, publish, table
 from prefmover import datasets
 from prefmover.datasets import SOURCES, folders
-from prefmover.datasets.archive import Files
-from prefmover.datasets.movielens_geometry import movielens_ids, read_tags
+from prefmover.datasets.folders import Files
+from prefmover.datasets.movielens import movielens_ids, read_tags
 from prefmover.datasets.tag_genome import FILES, Genome, read_genome
 from prefmover.items import features
 from prefmover.items.tag_profiles import tag_profiles

@@ -11,7 +11,7 @@ import oracle
 
 oracle.load()
 
-from prefmover.datasets.archive import Files
+from prefmover.datasets.folders import Files
 
 NAMES = ("ratings.csv", "movies.csv", "tags.csv")
 LIMIT = 1 << 20

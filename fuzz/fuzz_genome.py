@@ -9,7 +9,7 @@ oracle.load()
 
 import numpy as np
 
-from prefmover.datasets.archive import Files
+from prefmover.datasets.folders import Files
 from prefmover.datasets.tag_genome import FILES, read_genome
 
 CUT = b"\x00\x00"

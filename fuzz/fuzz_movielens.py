@@ -8,8 +8,8 @@ import oracle
 oracle.load()
 
 from prefmover.data.preferences import check_rows
-from prefmover.datasets.archive import Files
 from prefmover.datasets.by_name import read
+from prefmover.datasets.folders import Files
 from prefmover.datasets.movielens import read_movie_tags, read_user_tags
 from prefmover.datasets.registry import SOURCES
 

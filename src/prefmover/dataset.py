@@ -152,6 +152,7 @@ class Dataset:
             self._times = table if callable(times) else table()
 
     @classmethod
+    @named_in_file_options()
     def from_files(
         cls,
         ratings: str | PathLike[str],
@@ -195,15 +196,7 @@ class Dataset:
         >>> data.ratings, data.geometry.n_items
         (Ratings(2 users x 3 items, 3 ratings from 2 to 5 in steps of 0.5), 3)
         """
-        with named_in_file_options():
-            return cls._from_files(
-                ratings, items, features, options or FileOptions(), user_noun=user_noun, item_noun=item_noun
-            )
-
-    @classmethod
-    def _from_files(
-        cls, ratings: Any, items: Any, features: Any, options: FileOptions, **about: Any
-    ) -> Dataset:
+        options = options or FileOptions()
         items = (items,) if isinstance(items, str | PathLike) else items
         if not isinstance(items, Sequence) or not all(isinstance(file, str | PathLike) for file in items):
             raise InputError("items must be the path of a file, or a list of paths", argument="items")
@@ -218,6 +211,7 @@ class Dataset:
                 times = Ratings.read(ratings, when)
             except InputError as error:
                 raise InputError(f"times, from column {options.time!r}: {error}", argument="time") from None
+        about: dict[str, Any] = {"user_noun": user_noun, "item_noun": item_noun}
         about |= {"name": Path(ratings).name, "terms": "your own", "times": times}
         if not items and isinstance(features, Sequence) and not features:
             options.refuse_item_options()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from prefmover.datasets import SOURCES, folders
-from prefmover.datasets.archive import Files
+from prefmover.datasets.folders import Files
 from prefmover.execution.jit import kernel_folder
 
 # user, movie, stars; whole stars, so that all layouts can hold them

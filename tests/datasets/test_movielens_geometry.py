@@ -6,8 +6,7 @@ from scipy.stats import spearmanr
 
 from prefmover import Ratings, datasets
 from prefmover.datasets import SOURCES, folders
-from prefmover.datasets.movielens import read_items, read_movie_tags
-from prefmover.datasets.movielens_geometry import movielens_ids
+from prefmover.datasets.movielens import movielens_ids, read_items, read_movie_tags
 from prefmover.datasets.reading import assemble
 from prefmover.datasets.tag_genome import FILES, read_genome
 from prefmover.items.catalog import Catalog
@@ -128,7 +127,7 @@ def test_agreement(made_up, tmp_path):
 @pytest.mark.real_data
 def test_the_default_geometry_agrees_with_the_genome(real_data, own_folders, monkeypatch):
     monkeypatch.setenv("PREFMOVER_DATA", str(real_data))
-    from prefmover.datasets.archive import Files
+    from prefmover.datasets.folders import Files
 
     genome = read_genome(Files.open(real_data / "tag-genome-sample", FILES))
     for name in ("ml-1m", "ml-100k"):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from prefmover.datasets.archive import Files
+from prefmover.datasets.folders import Files
 from prefmover.datasets.reading import Layout
 from prefmover.errors import InputError
 from tests.messages import names

@@ -113,7 +113,7 @@ def test_no_genome(made_up):
 
 @pytest.mark.real_data
 def test_the_genuine_rows(real_data, own_folders):
-    from prefmover.datasets.archive import Files
+    from prefmover.datasets.folders import Files
 
     genome = read_genome(Files.open(real_data / "tag-genome-sample", tag_genome.FILES))
     assert genome.scores.shape == (208, 1128)

@@ -132,10 +132,10 @@ def test_music(load):
 
 
 def test_latin_1_and_utf_8_tags_in_one_file(load, own_folders):
-    from prefmover.datasets import folders, lastfm
+    from prefmover.datasets import folders, worlds
 
     load("lastfm")
-    _, tags = lastfm._read_tags(folders.locate(SOURCES["lastfm"]))
+    _, tags = worlds._read_tags(folders.locate(SOURCES["lastfm"]))
     assert {"tropicália", "électro"} <= set(tags)
 
 

@@ -27,7 +27,7 @@ from scipy import sparse
 import prefmover as pm
 from prefmover import Dataset, ItemGeometry, KNNRecommender, Ratings, Recommender, Scale
 from prefmover.datasets import tag_genome
-from prefmover.datasets.archive import Files
+from prefmover.datasets.folders import Files
 from prefmover.datasets.registry import SOURCES
 from prefmover.errors import InputError
 from prefmover.evaluation.experiment import Experiment

@@ -17,7 +17,7 @@ from prefmover import InputError, ItemGeometry, Ratings, Scale
 from prefmover.data.file_options import FileOptions
 from prefmover.data.ids import IdIndex, as_ids
 from prefmover.data.preferences import check_rows
-from prefmover.datasets.archive import Files
+from prefmover.datasets.folders import Files
 from prefmover.datasets.reading import Layout
 from prefmover.evaluation.experiment import Experiment, parse_ks, parse_shares
 from prefmover.evaluation.folder import RunFolder
@@ -256,7 +256,7 @@ def test_methods_of_packing_that_take_memory(tmp_path):
 
 
 def test_packed_files_in_folders_are_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr("prefmover.datasets.archive.MAX_BYTES", 1000)
+    monkeypatch.setattr("prefmover.datasets.folders.MAX_BYTES", 1000)
     written(tmp_path, gzip.compress(bytes(5000)), "ratings.csv.gz")
     with pytest.raises(InputError, match=names("1,000")):
         Files.open(tmp_path, ["ratings.csv"]).read("ratings.csv")

@@ -378,21 +378,8 @@ def find_ratings(
     for ratings, or else a count under a usual name for counts, or else every row is one interaction. A column
     of numbers that might be either is an error.
 
-    Parameters
-    ----------
-    names
-        The columns of the table.
-    rating, feedback
-        The choices of the caller.
-    others
-        Positions of the columns of users and items.
-    is_number
-        Whether a column holds numbers.
-    file
-        For messages.
+    ``others`` are the positions of users and items, and ``is_number`` says whether a column has numbers.
 
-    Examples
-    --------
     >>> numbers = lambda position: True
     >>> find_ratings(["user", "item", "stars"], None, None, (0, 1), numbers, "a.csv")
     (2, False)

@@ -87,45 +87,31 @@ def encode(values: Any, kind: str, where: Callable[[int], str], *, parse: bool =
     Integers are sorted by value and strings by code point, so that the result does not depend on the
     order of the rows.
 
-    Parameters
-    ----------
-    values : sequence, array or Arrow array of shape (n,)
-        One id per row.
-    kind, where : str, callable
-        "user" or "item", and a description of the origin of row k (from 0), for error messages.
-    parse : bool
-        Whether the column is text from a file: surrounding spaces are removed, "NULL" and the like are
-        missing ids, and if every id is a canonical integer ("7", not "007" or "+7"), ids become integers.
+    ``where`` describes the origin of row k (from 0) for error messages. ``parse`` says that the column is
+    text from a file: surrounding spaces are removed, "NULL" and the like are missing ids, and if every id is
+    a canonical integer ("7", not "007" or "+7"), ids become integers.
 
-    Returns
-    -------
-    ids : ndarray of shape (m,)
-    codes : int64 ndarray of shape (n,)
-        ``ids[codes]`` is the column.
-
-    Examples
-    --------
     >>> encode(["30", "4", "30"], "user", str, parse=True)
     (array([ 4, 30]), array([1, 0, 1]))
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if (coded := _coded(values)) is not None:
-        codes, distinct = coded
-    else:
-        column = _to_arrow(values, kind)
-        try:
-            encoded = column.dictionary_encode()
-        except pa.ArrowException:  # lists and the like have no dictionary
-            raise _wrong_type(column, kind, where) from None
-        if isinstance(encoded, pa.ChunkedArray):
-            encoded = encoded.combine_chunks()
-        codes, distinct = encoded.indices, encoded.dictionary
-    _refuse_missing(codes.is_null(), kind, where)
+    column = _to_arrow(values, kind)
+    try:
+        encoded = column.dictionary_encode()  # a column that was parsed from a file is encoded already
+    except pa.ArrowException:  # lists and the like have no dictionary
+        raise _wrong_type(column, kind, where) from None
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks() if len(encoded) else pa.array([], encoded.type)
+    _refuse_missing(encoded.indices.is_null(), kind, where)
+    codes, distinct = from_arrow(encoded.indices), encoded.dictionary
+    is_used = np.bincount(codes, minlength=len(distinct)) > 0
+    if not is_used.all():  # rows were left out, and some texts with them
+        codes, distinct = (np.cumsum(is_used) - 1)[codes], distinct.take(pa.array(np.flatnonzero(is_used)))
 
     def where_text(k: int) -> str:
-        return where(int(np.argmax(from_arrow(codes) == k)))
+        return where(int(np.argmax(codes == k)))
 
     if parse:
         distinct = pc.utf8_trim_whitespace(distinct)
@@ -140,29 +126,7 @@ def encode(values: Any, kind: str, where: Callable[[int], str], *, parse: bool =
     order = pc.array_sort_indices(distinct)
     rank = np.empty(len(order), dtype=np.int64)
     rank[from_arrow(order)] = np.arange(len(order))
-    return frozen(_to_numpy(distinct.take(order))), rank[inner][from_arrow(codes)]
-
-
-def _coded(values: Any) -> tuple[Any, Any] | None:
-    """Return the codes and the texts of a column that a file was parsed to; None for any other column."""
-    import pyarrow as pa
-
-    parsed = pa.dictionary(pa.int32(), pa.string())
-    if not isinstance(values, pa.Array | pa.ChunkedArray) or values.type != parsed or values.null_count:
-        return None
-    whole = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-    if isinstance(whole, pa.ChunkedArray):  # no rows
-        return None
-    codes, texts = from_arrow(whole.indices), whole.dictionary
-    n_rows = np.bincount(codes, minlength=len(texts))
-    if texts.null_count or len(texts.unique()) < len(texts):
-        return None
-    if n_rows.all():
-        return whole.indices, texts
-    used = np.flatnonzero(n_rows)  # rows were left out, and some texts with them
-    new = np.zeros(len(texts), np.int32)
-    new[used] = np.arange(len(used))
-    return pa.array(new[codes]), texts.take(pa.array(used))
+    return frozen(_to_numpy(distinct.take(order))), rank[inner][codes]
 
 
 def _integers_if_canonical(texts: Any) -> Any:
@@ -314,8 +278,6 @@ def _to_arrow(values: Any, kind: str) -> Any:
             raise InputError(f"a {kind} id is not valid text: {error}; replace it") from None
         except (pa.ArrowException, TypeError, ValueError) as error:
             raise InputError(f"{kind} ids must be all integers or all strings: {error}") from error
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
     return values
 
 
@@ -324,6 +286,8 @@ def _checked(ids: Any, kind: str, where: Callable[[int], str]) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if pa.types.is_dictionary(ids.type):
+        ids = ids.cast(ids.type.value_type)
     if isinstance(ids, pa.ChunkedArray):
         ids = ids.combine_chunks()
     _refuse_missing(ids.is_null(), kind, where)

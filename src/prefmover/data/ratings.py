@@ -118,6 +118,7 @@ class Ratings:
         return self.scale.implicit
 
     @classmethod
+    @named_in_file_options()
     def read(cls, path: str | PathLike[str], options: FileOptions | None = None) -> Ratings:
         r"""Read ratings from a file: CSV, TSV, any separator of one or two characters, Parquet.
 
@@ -135,13 +136,12 @@ class Ratings:
         ...     Ratings.read(path)[1], Ratings.read(path, FileOptions(rating=3))[1][661]
         ({661: 3.0, 1193: 5.0}, 978302109.0)
         """
-        with named_in_file_options():
-            options = options or FileOptions()
-            roles = {"user": options.user, "item": options.item, "rating": options.rating}
-            return from_columns(
-                read_columns(path, roles, options), duplicates=options.duplicates, scale=options.scale,
-                damping=options.damping, zeros=options.zeros,
-            )  # fmt: skip
+        options = options or FileOptions()
+        roles = {"user": options.user, "item": options.item, "rating": options.rating}
+        return from_columns(
+            read_columns(path, roles, options), duplicates=options.duplicates, scale=options.scale,
+            damping=options.damping, zeros=options.zeros,
+        )  # fmt: skip
 
     @classmethod
     def from_frame(
@@ -402,16 +402,12 @@ class Ratings:
         is_new = row < 0
         row[is_new] = self.n_users + np.arange(int(is_new.sum()))
         whole = self.stack(other.take(users=is_new))
-        keys = self.rows() * n + self.matrix.indices
-        more, values = row[other.rows()] * n + other.matrix.indices, other.matrix.data
-        order = np.argsort(more)
-        more, values = more[order], values[order]
-        at = np.searchsorted(keys, more)
-        is_change = keys[np.minimum(at, len(keys) - 1)] == more
-        data = self.matrix.data.copy()
-        data[at[is_change]] = values[is_change]
-        keys = np.insert(keys, at[~is_change], more[~is_change])
-        data = np.insert(data, at[~is_change], values[~is_change])
+        keys = np.concatenate(
+            [self.rows() * n + self.matrix.indices, row[other.rows()] * n + other.matrix.indices]
+        )
+        order = np.argsort(keys, kind="stable")  # of two equal keys, the change is the later one
+        order = order[np.append(np.diff(keys[order]) > 0, True)]
+        keys, data = keys[order], np.concatenate([self.matrix.data, other.matrix.data])[order]
         counts = np.bincount(keys // n, minlength=whole.n_users)
         indptr = indptr_from_counts(counts).astype(self.matrix.indptr.dtype)
         indices = (keys % n).astype(self.matrix.indices.dtype)

@@ -8,9 +8,8 @@ from os import PathLike
 from pathlib import Path
 
 from prefmover.dataset import Dataset
-from prefmover.datasets import cinema, folders, goodbooks, lastfm, movielens, movietweetings
-from prefmover.datasets.archive import Files
-from prefmover.datasets.movielens_geometry import best_geometry
+from prefmover.datasets import cinema, folders, movielens, worlds
+from prefmover.datasets.folders import Files
 from prefmover.datasets.reading import assemble, check_counts, read_times
 from prefmover.datasets.registry import SOURCES, Source, find_source
 from prefmover.datasets.synthesis import synthetic
@@ -19,9 +18,9 @@ from prefmover.errors import InputError
 __all__ = ["load", "read"]
 
 READERS: dict[str, Callable[[Source, Files], Dataset]] = {
-    "books": goodbooks.read,
-    "music": lastfm.read,
-    "tweets": movietweetings.read,
+    "books": worlds.read_books,
+    "music": worlds.read_music,
+    "tweets": worlds.read_tweets,
 }
 """By form; the others are those of MovieLens."""
 
@@ -72,5 +71,5 @@ def _read_movielens(source: Source, files: Files) -> Dataset:
     items = movielens.read_items(files, source)
     folds = partial(movielens.read_folds, files, source) if source.form == "u" else None
     times = partial(read_times, files, source.needs[0], movielens.RATINGS[source.form])
-    geometry = partial(best_geometry, source, files, ratings, items)
+    geometry = partial(movielens.best_geometry, source, files, ratings, items)
     return assemble(source, files, ratings, items, geometry, folds=folds, times=times)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from prefmover._typing import Progress
-from prefmover.datasets.archive import writing
+from prefmover.datasets.folders import writing
 from prefmover.datasets.registry import Source
 from prefmover.errors import InputError
 

@@ -17,9 +17,9 @@ from filelock import FileLock
 
 from prefmover._typing import Progress
 from prefmover.datasets import folders
-from prefmover.datasets.archive import Files, writing
 from prefmover.datasets.by_name import read
 from prefmover.datasets.fetch import digest_of, fetch, has_digest
+from prefmover.datasets.folders import Files, writing
 from prefmover.datasets.movielens import read_movie_tags
 from prefmover.datasets.reading import check_counts
 from prefmover.datasets.registry import BUILT_IN, Source, find_source

@@ -15,7 +15,7 @@ from prefmover.data.delimited import BLOCK, SEPARATORS, Delimited, Kind, Origin
 from prefmover.data.ids import from_arrow
 from prefmover.data.ratings import Ratings, from_columns
 from prefmover.dataset import Dataset
-from prefmover.datasets.archive import Files
+from prefmover.datasets.folders import Files
 from prefmover.datasets.registry import Counts, Source
 from prefmover.errors import InputError
 from prefmover.items.catalog import Catalog

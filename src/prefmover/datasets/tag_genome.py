@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from prefmover._typing import Bools, Ints
 from prefmover.data.delimited import Kind, Origin
-from prefmover.datasets.archive import Files
+from prefmover.datasets.folders import Files
 from prefmover.datasets.reading import Layout
 from prefmover.errors import InputError
 from prefmover.execution.atomic import cache_folder
