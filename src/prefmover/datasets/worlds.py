@@ -11,9 +11,9 @@ the publisher's           ``book_tags.csv`` (book, tag, count), ``tags.csv``   r
 one table of books        column ``genres`` of ``books.csv``, commas between   ratings.csv, books.csv
 ========================= ==================================================== ===========================
 
-**HetRec 2011 Last.fm**: how often people played artists, and the tags that they gave them. Play counts go from
-1 to 352,698; they are implicit feedback, damped by log₂(1 + c). Tags describe artists. Some tags are Latin-1
-in a file that is otherwise UTF-8.
+**HetRec 2011 Last.fm**: how often people played artists, and the tags that they gave them. Play counts go
+from 1 to 352,698; they are implicit feedback, damped by log₂(1 + c). Tags describe artists. Some tags are
+Latin-1 in a file that is otherwise UTF-8.
 
 **MovieTweetings**: ratings of films from 0 to 10 that people tweeted from IMDb. Half of the users have one or
 two ratings. Films have IMDb ids, which are text: their zeros in front belong to them. A rating of 0 is one.
@@ -89,9 +89,7 @@ def read_books(source: Source, files: Files) -> Dataset:
     ids, titles = books["book_id"], [title.strip() for title in books["title"]]
     years = [parse_year(year) or 0 for year in books.get("original_publication_year", [""] * len(ids))]
     catalog = Catalog(ids, titles, years, most_used(shelves, ids, MOST_SHELVES))
-    return assemble(
-        source, files, ratings, catalog, lambda: _book_vectors(shelves, catalog, books["authors"])
-    )
+    return assemble(source, files, ratings, catalog, lambda: _vectors(shelves, catalog, books["authors"]))
 
 
 def _shelves(files: Files, books: dict[str, Any]) -> Tags:
@@ -129,7 +127,7 @@ def _shelved(files: Files, books: dict[str, Any]) -> list[tuple[int, str, int]]:
     return rows
 
 
-def _book_vectors(shelves: Tags, catalog: Catalog, authors: list[str]) -> ItemVectors:
+def _vectors(shelves: Tags, catalog: Catalog, authors: list[str]) -> ItemVectors:
     by = [
         (book, f"by {author.strip().casefold()}")
         for book, some in zip(catalog.ids.tolist(), authors, strict=True)
