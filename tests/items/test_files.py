@@ -60,7 +60,7 @@ TMDB = """id,keywords
 
 def test_raw_keywords_of_tmdb(write):
     files = ItemFiles.read(write(TMDB))
-    assert [tag for _, tag, _ in files.contents.tags[""]] == [
+    assert [tag for _, tag, _ in files.tags[""]] == [
         "jealousy", "toy", "boy", "board game", "toy", "child's play", "jealousy",
     ]  # fmt: skip
     near = files.geometry.near(862, 3)

@@ -1,4 +1,4 @@
-"""Weights chosen by held-out ratings: a planted block is found, noise is left out, tests are not seen."""
+"""Blocks chosen by held-out ratings: a planted block is found, noise is left out, tests are not seen."""
 
 import pickle
 
@@ -8,20 +8,20 @@ import pytest
 from prefmover import Dataset, Ratings, Recommender, evaluate
 from prefmover.data.file_options import FileOptions
 from prefmover.dataset import geometry_follows_ratings
-from prefmover.errors import InputError
 from prefmover.items import features
-from prefmover.items.held_out import HeldOutRatings
-from prefmover.items.weighting import FeatureBlocks, choose_weights
+from prefmover.items.table import ItemFiles
+from prefmover.items.weighting import _HeldOut
 from prefmover.model import storage
 
 N_USERS, N_ITEMS = 120, 60
+ITEMS = np.arange(N_ITEMS)
 
 
 def planted(implicit: bool = False):
     """Return ratings that follow item vectors, a block of these vectors, and a block of noise."""
     random = np.random.default_rng(0)
     items, tastes = random.normal(size=(N_ITEMS, 3)), random.normal(size=(N_USERS, 3))
-    rated = random.permuted(np.tile(np.arange(N_ITEMS), (N_USERS, 1)), axis=1)[:, :25]
+    rated = random.permuted(np.tile(ITEMS, (N_USERS, 1)), axis=1)[:, :25]
     likes = tastes @ items.T
     if implicit:
         rated = np.argsort(-likes - random.gumbel(size=likes.shape), axis=1)[:, :15]
@@ -34,81 +34,81 @@ def planted(implicit: bool = False):
         else Ratings.from_arrays(users, rated.ravel(), values)
     )
     blocks = [
-        features.from_vectors(np.arange(N_ITEMS), items, name="signal"),
-        features.from_vectors(np.arange(N_ITEMS), random.normal(size=(N_ITEMS, 3)), name="noise"),
+        features.from_vectors(ITEMS, items, name="signal"),
+        features.from_vectors(ITEMS, random.normal(size=(N_ITEMS, 3)), name="noise"),
     ]
-    return ratings, blocks
+    return ratings, [block._replace(name=block.name.split(":")[0]) for block in blocks]
+
+
+def files_of(blocks, **options):
+    return ItemFiles.read(features=blocks, rated=ITEMS, options=FileOptions(**options))
+
+
+def weights_of(geometry):
+    return {one.name.split(":")[0]: one.weight for one in geometry.blocks}
 
 
 @pytest.mark.parametrize("implicit", [False, True])
 @pytest.mark.parametrize("reverse", [False, True])
 def test_a_planted_block_is_found_and_noise_is_left_out(implicit, reverse):
     ratings, blocks = planted(implicit)
-    chosen, contributions = choose_weights(FeatureBlocks(tuple(blocks[:: -1 if reverse else 1])), ratings)
-    found = {one.name.split(":")[0]: one for one in contributions}
-    assert found["signal"].weight > 0
-    assert found["noise"].weight == 0
-    assert found["noise"].error > found["noise"].error_without  # with it the error is larger
-    assert chosen.vectors().vectors.tobytes() == blocks[0].vectors.tobytes()
+    geometry = files_of(blocks[:: -1 if reverse else 1])(ratings)
+    assert weights_of(geometry) == {"signal": 1, "noise": 0}
+    noise = next(one for one in geometry.blocks if one.name.startswith("noise"))
+    assert noise.error > noise.error_without  # with it the error is larger
+    signal = next(one for one in geometry.blocks if one.name.startswith("signal"))
+    assert (signal.error, signal.error_without) == (noise.error_without, None)  # nothing else is left
+    assert geometry.vectors.tobytes() == files_of(blocks[:1]).geometry.vectors.tobytes()
 
 
 def test_without_a_useful_block_the_error_is_larger():
     ratings, blocks = planted()
-    half = features.from_vectors(np.arange(N_ITEMS), blocks[0].vectors[:, :2], name="half")
-    rest = features.from_vectors(np.arange(N_ITEMS), blocks[0].vectors[:, 2:] + [[0.0]], name="rest")
-    _, contributions = choose_weights(FeatureBlocks((half, rest)), ratings)
-    assert all(one.weight > 0 and one.error < one.error_without for one in contributions)
-    assert len({one.error for one in contributions}) == 1
+    half = features.from_vectors(ITEMS, blocks[0].vectors[:, :2])._replace(name="half")
+    rest = features.from_vectors(ITEMS, blocks[0].vectors[:, 2:])._replace(name="rest")
+    shown = files_of([half, rest])(ratings).blocks
+    assert all(one.weight == 1 and one.error < one.error_without for one in shown)
+    assert len({one.error for one in shown}) == 1
 
 
 def test_given_weights_stay_and_the_choice_is_the_same_every_time():
     ratings, blocks = planted()
-    fixed = FeatureBlocks(tuple(blocks), weights=(1.0, 0.5), given=(False, True))
-    chosen, _ = choose_weights(fixed, ratings)
-    assert chosen.weights[1] == 0.5
-    assert choose_weights(fixed, ratings)[1] == choose_weights(fixed, ratings)[1]
-    all_given = FeatureBlocks(tuple(blocks), weights=(1.0, 0.5), given=(True, True))
-    assert not all_given.follows_ratings
-    assert choose_weights(all_given, ratings)[0].weights == (1.0, 0.5)
+    fixed = files_of(blocks, weights={"noise": 0.5})
+    assert weights_of(fixed(ratings)) == {"signal": 1, "noise": 0.5}
+    assert fixed(ratings).blocks == fixed(ratings).blocks
+    assert not files_of(blocks, weights={"noise": 0.5, "signal": 1}).follows_ratings
+    assert not files_of(blocks, choose_weights=False).follows_ratings
+    assert not files_of(blocks[:1]).follows_ratings
 
 
 def test_too_few_ratings_leave_the_weights():
     ratings, blocks = planted()
     few = ratings.take(users=range(3))
-    assert HeldOutRatings.sample(few) is None
-    chosen, contributions = choose_weights(FeatureBlocks(tuple(blocks)), few)
-    assert chosen.weights == (1.0, 1.0)
-    assert [one.error for one in contributions] == [None, None]
+    assert _HeldOut.sample(few) is None
+    geometry = files_of(blocks)(few)
+    assert weights_of(geometry) == {"signal": 1, "noise": 1}
+    assert [one.error for one in geometry.blocks] == [None, None]
 
 
 def test_held_out_ratings_do_not_shape_the_offsets():
     """The items' sums and counts are those of the other ratings."""
     ratings, _ = planted()
-    held_out = HeldOutRatings.sample(ratings)
-    assert held_out.n_held_out == sum(len(one.held) for one in held_out._users)
-    assert held_out._counts.sum() == ratings.n_ratings - held_out.n_held_out
-    for one in held_out._users:
+    held_out = _HeldOut.sample(ratings)
+    assert held_out.counts.sum() == ratings.n_ratings - sum(len(one.held) for one in held_out.users)
+    for one in held_out.users:
         assert not set(one.known) & set(one.held)
 
 
-def test_bad_sets():
-    _, blocks = planted()
-    with pytest.raises(InputError):
-        FeatureBlocks(())
-    with pytest.raises(InputError):
-        FeatureBlocks(tuple(blocks), weights=(1.0,))
-    with pytest.raises(InputError):
-        FeatureBlocks(tuple(blocks), inner=(blocks[0],))
-    with pytest.raises(InputError):
-        FeatureBlocks(tuple(blocks)).vectors([0, 0])
+class Spy:
+    """A geometry that remembers the ratings it was given."""
 
+    follows_ratings = True
 
-class Spy(FeatureBlocks):
-    """Blocks that remember the ratings they were given."""
+    def __init__(self, make):
+        self.make = make
 
     def __call__(self, ratings):
         SEEN.append(ratings)
-        return super().__call__(ratings)
+        return self.make(ratings)
 
 
 SEEN: list[Ratings] = []
@@ -125,12 +125,12 @@ class Mean:
         return [self.mean] * len(pairs)
 
 
-def test_experiments_choose_weights_on_training_ratings_only():
+def test_experiments_choose_blocks_on_training_ratings_only():
     from prefmover.data.splits import random_split
 
     ratings, blocks = planted()
     SEEN.clear()
-    data = Dataset(ratings, Spy(tuple(blocks)))
+    data = Dataset(ratings, Spy(files_of(blocks)))
     evaluation = evaluate(data, {"mean": Mean()}, train=(0.5,), repeats=2)
     assert evaluation.data.geometry == "from each split's training ratings"
     train = [random_split(data.ratings, 0.5, seed).train.matrix for seed in (0, 1)]
@@ -138,12 +138,12 @@ def test_experiments_choose_weights_on_training_ratings_only():
     for seen, expected in zip(SEEN, train, strict=True):
         assert (seen.matrix != expected).nnz == 0
         assert seen.n_ratings == ratings.n_ratings // 2
-    assert all("1 x signal" in one.geometry or "signal" in one.geometry for one in evaluation)
+    assert all("signal" in one.geometry for one in evaluation)
 
 
 def test_a_data_set_keeps_its_function_when_it_is_pickled():
     ratings, blocks = planted()
-    data = Dataset(ratings, FeatureBlocks(tuple(blocks)))
+    data = Dataset(ratings, files_of(blocks))
     _ = data.geometry
     again = pickle.loads(pickle.dumps(data))
     assert geometry_follows_ratings(again)
@@ -151,14 +151,14 @@ def test_a_data_set_keeps_its_function_when_it_is_pickled():
     assert again.with_ratings(few).geometry.blocks == data.with_ratings(few).geometry.blocks
 
 
-def test_models_and_summaries_have_the_contributions(tmp_path):
+def test_models_and_summaries_have_what_blocks_are_worth(tmp_path):
     ratings, blocks = planted()
-    data = Dataset(ratings, FeatureBlocks(tuple(blocks), origin="made up"))
+    data = Dataset(ratings, files_of(blocks))
     model = Recommender().fit(data)
     storage.save(model, tmp_path / "model")
     loaded = storage.load(tmp_path / "model").data_.geometry
     assert loaded.blocks == data.geometry.blocks
-    assert "made up" in loaded.name
+    assert "signal and noise" in loaded.name
     assert set(loaded.summary()) >= {"weight of signal: 3 numbers", "weight of noise: 3 numbers"}
 
 
@@ -190,6 +190,5 @@ def test_people_who_chose_everything_leave_the_weights():
     _, blocks = planted()
     users, items = np.repeat(np.arange(60), 10), np.tile(np.arange(10), 60)
     ratings = Ratings.from_arrays(users, items, users % 7 + 1, feedback="implicit")
-    some = [features.from_vectors(np.arange(10), one.vectors[:10], name=one.name) for one in blocks]
-    chosen, _ = choose_weights(FeatureBlocks(tuple(some)), ratings)
-    assert chosen.weights == (1.0, 1.0)
+    some = [features.from_vectors(ITEMS[:10], one.vectors[:10])._replace(name=one.name) for one in blocks]
+    assert set(weights_of(files_of(some)(ratings)).values()) == {1.0}

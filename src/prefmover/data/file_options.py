@@ -141,8 +141,9 @@ class FileOptions:
         A sentence encoder for the columns of text, or the name of one of sentence-transformers, instead of
         tf-idf: :func:`~prefmover.items.features.from_text`.
     choose_weights
-        Whether the ratings choose the weights that are not given (:mod:`prefmover.items.weighting`), by
-        default if there are features or an encoder. In an experiment, the training ratings of each split do.
+        Whether ratings choose blocks (:mod:`prefmover.items.weighting`): one that gains nothing gets weight
+        0, unless its weight is given. By default, they do if there are features or an encoder. In an
+        experiment, the training ratings of each split do.
 
     Examples
     --------
@@ -210,7 +211,7 @@ class FileOptions:
     ] = None
     choose_weights: Annotated[
         bool | None,
-        Setting("Let the ratings choose weights that are not given; by default with features", kind=bool),
+        Setting("Leave out features that gain nothing by the ratings; by default with features", kind=bool),
     ] = None
 
     def __post_init__(self) -> None:

@@ -41,9 +41,9 @@ from prefmover.datasets.tag_genome import has_genome, read_genome
 from prefmover.errors import InputError
 from prefmover.items import features
 from prefmover.items.catalog import Catalog, split_year
+from prefmover.items.features import ItemVectors
 from prefmover.items.geometry import ItemGeometry
 from prefmover.items.tag_profiles import tag_profiles
-from prefmover.items.vectors import ItemVectors
 
 __all__ = [
     "RATINGS",

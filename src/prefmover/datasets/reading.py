@@ -19,8 +19,8 @@ from prefmover.datasets.folders import Files
 from prefmover.datasets.registry import Counts, Source
 from prefmover.errors import InputError
 from prefmover.items.catalog import Catalog
+from prefmover.items.features import ItemVectors
 from prefmover.items.geometry import ItemGeometry
-from prefmover.items.vectors import ItemVectors
 
 __all__ = [
     "Layout",

@@ -45,7 +45,7 @@ from prefmover.datasets.registry import Source
 from prefmover.errors import InputError
 from prefmover.items import features
 from prefmover.items.catalog import Catalog, parse_year, split_year
-from prefmover.items.vectors import ItemVectors
+from prefmover.items.features import ItemVectors
 
 __all__ = ["read_books", "read_music", "read_tweets"]
 

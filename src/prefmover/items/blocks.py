@@ -16,7 +16,7 @@ from prefmover._typing import Floats, Ids
 from prefmover.data.file_options import find_usual, plain_name
 from prefmover.data.ids import as_ids
 from prefmover.errors import InputError
-from prefmover.items.vectors import ItemVectors, finite_rows
+from prefmover.items.features import ItemVectors, finite_rows
 
 __all__ = ["Encoder", "FeatureSource", "NamedRows", "encode_texts", "read_npz", "rows_of"]
 

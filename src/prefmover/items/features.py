@@ -15,25 +15,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats, Ids
-from prefmover.data.ids import IdIndex, as_ids, encode
+from prefmover.data.ids import IdIndex, as_ids, encode, frozen, show
 from prefmover.errors import InputError
-from prefmover.items.blocks import Encoder, encode_texts
-from prefmover.items.vectors import RIDGE, ItemVectors, aligned, block_weights, finite_rows, normalized
 
 if TYPE_CHECKING:
     from scipy import sparse
 
+    from prefmover.items.blocks import Encoder
+
 # fmt: off
 __all__ = [
-    "ItemVectors", "aligned", "combine", "fixed_signs", "from_genres", "from_ratings", "from_tags",
-    "from_text", "from_vectors", "genre_matrix", "random_directions", "term_counts", "tf_idf",
-    "truncated_svd",
+    "RIDGE", "ItemVectors", "aligned", "block_weights", "combine", "finite_rows", "fixed_signs",
+    "from_genres", "from_ratings", "from_tags", "from_text", "from_vectors", "genre_matrix", "normalized",
+    "random_directions", "term_counts", "tf_idf", "truncated_svd",
 ]
 # fmt: on
 
@@ -41,6 +41,26 @@ MAX_DENSE = 1 << 28  # entries of a dense matrix of items by genres: 2 GB
 DENSE_SVD = 500  # the smaller side of a matrix up to which its SVD is dense
 MAX_PREDICTORS = 200  # dimensions from which a missing block is predicted
 SEVERAL = 1.5  # tags per item from which an SVD finds which of them go together
+RIDGE = 0.025
+"""The penalty of regressions between feature blocks, per item."""
+
+
+class ItemVectors(NamedTuple):
+    """Vectors of items.
+
+    Attributes
+    ----------
+    items : ndarray of shape (n,)
+        Item ids.
+    vectors : float64 ndarray of shape (n, d)
+        Unit rows, or rows of zeros for items about which nothing is known.
+    name : str
+        The source of the vectors.
+    """
+
+    items: Ids
+    vectors: Floats
+    name: str
 
 
 def from_tags(
@@ -153,6 +173,8 @@ def from_text(
     if encoder is not None:
         if options:
             raise InputError(f"{', '.join(options)} is an option of tf-idf; leave it out with an encoder")
+        from prefmover.items.blocks import encode_texts
+
         return from_vectors(ids, encode_texts(texts, encoder), name=name)
     words = [re.findall(r"[^\W_]{2,}", text.casefold()) for text in texts]
     word_items = [item for item, some in zip(ids.tolist(), words, strict=True) for _ in some]
@@ -421,3 +443,62 @@ def _genre_names(genres: str | Iterable[str]) -> set[str]:
     """Return the names of genres, without those by which MovieLens says that there are none."""
     parts = genres.split("|") if isinstance(genres, str) else genres
     return {g.strip() for g in parts} - {"", "(no genres listed)", "unknown"}
+
+
+def normalized(ids: Ids, X: Floats, name: str) -> ItemVectors:
+    """Return item vectors whose rows have length 1; a row of zeros stays."""
+    return ItemVectors(frozen(ids), frozen(_unit_rows(X)), name)
+
+
+def aligned(block: ItemVectors, ids: Ids) -> Floats:
+    """Return the unit rows of a block for some items, in their order; zeros for those that it lacks."""
+    if len(block.items) and len(ids) and block.items.dtype != ids.dtype:
+        raise InputError(f"item ids are integers or strings, but not both; those of {block.name!r} differ")
+    X = np.zeros((len(ids), block.vectors.shape[1]))
+    at = IdIndex("item", ids).get(block.items)
+    X[at[at >= 0]] = _unit_rows(block.vectors)[at >= 0]
+    return X
+
+
+def block_weights(weights: Sequence[float] | None, n_blocks: int, *, zero: bool = False) -> list[float]:
+    """Return one weight for each block, 1 by default; ``zero`` allows 0."""
+    w = [1.0] * n_blocks if weights is None else [float(x) for x in weights]
+    if len(w) != n_blocks or not all(0 < x < np.inf or (zero and x == 0) for x in w):
+        kind = "number from 0" if zero else "positive number"
+        raise InputError(f"weights are {w} for {n_blocks} blocks; expected one {kind} per block")
+    return w
+
+
+def _unit_rows(X: Floats) -> Floats:
+    lengths = np.linalg.norm(X, axis=1, keepdims=True)
+    lengths[lengths == 0] = 1.0
+    return np.asarray(X / lengths)
+
+
+def finite_rows(what: str, values: npt.ArrayLike, ids: Ids) -> Floats:
+    """Return an array (n, d) as float64; what is no number, or not one row for each item, is an error."""
+    try:
+        array = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        raise _uneven(what, values, ids) from None
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"{what} must be real numbers, not {array.dtype}")
+    array = array.astype(np.float64)
+    if array.ndim != 2 or len(array) != len(ids):
+        raise InputError(f"{what} has shape {array.shape} for {len(ids)} item ids; expected one row per item")
+    bad = ~np.isfinite(array).all(axis=1)
+    if bad.any():
+        row = f"{what}: the row of item {show(ids[bad][0])}"
+        raise InputError(f"{row} has a missing or infinite number; fill it in, or leave out the item")
+    return array
+
+
+def _uneven(what: str, values: Any, ids: Ids) -> InputError:
+    """Return the error about the first row that is not as long as the first one."""
+    lengths = [np.size(row) for row in values]
+    k = next((k for k, length in enumerate(lengths) if length != lengths[0]), 0)
+    item = show(ids[k]) if k < len(ids) else k
+    return InputError(
+        f"{what}: item {item} has {lengths[k]:,} numbers, but {show(ids[0])} has {lengths[0]:,}; give every "
+        "item the same number of them"
+    )

@@ -8,9 +8,9 @@ import logging
 import os
 import re
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from prefmover.data.ids import MISSING_ID
 from prefmover.errors import InputError, close_names
 from prefmover.items.catalog import parse_year, split_year
 
-__all__ = ["NUMBERS", "ItemFile", "Roles", "check_columns", "words_in_cells"]
+__all__ = ["NUMBERS", "ItemFile", "Roles", "as_text", "check_columns", "words_in_cells"]
 
 LOG = logging.getLogger(__name__)
 
@@ -32,39 +32,11 @@ NUMBERS = "numbers"  # what columns of numbers are called among the weights
 MARKS = "|;,"  # between words, in the order of preference
 NAME_KEYS = ("name", "title", "label", "tag", "keyword", "value")
 BRACKETS = {"[": "]", "{": "}", "(": ")"}
-_Rows = tuple[list[str], list[list[Any]], Origin]
 
+Roles: TypeAlias = dict[str, list[int]]
+"""The columns of a file by what they are used for, as positions."""
 
-def check_columns(options: FileOptions, files: Sequence[ItemFile], blocks: Sequence[str] = ()) -> None:
-    """Raise an error for a column that no file has; ``blocks`` are names that may have a weight too."""
-    names = list(dict.fromkeys(name for file in files for name in file.names))
-    ids, title = ([] if name is None else [name] for name in (options.item_id, options.title))
-    chosen = {
-        "item_id": ids,
-        "title": title,
-        "tags": options.tags,
-        "text": options.text,
-        "weights": [*options.weights],
-    }
-    for argument, columns in chosen.items():
-        for column in columns:
-            if column in names or (argument == "weights" and column in (NUMBERS, *blocks)):
-                continue
-            if argument == "item_id" and blocks and not files:
-                continue  # it names an array
-            where = " and ".join(file.origin.file for file in files) or "the features"
-            find_column(column, [*names, *(blocks if argument == "weights" else ())], argument, where)
-
-
-class Roles(NamedTuple):
-    """The columns of a file by what they are used for, as positions."""
-
-    title: int | None
-    year: int | None
-    genres: list[int]
-    tags: list[int]
-    text: list[int]
-    numbers: list[int]
+_Rows: TypeAlias = tuple[list[str], list[list[Any]], Origin]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +47,7 @@ class ItemFile:
     names: list[str]
     rows: list[list[Any]]
     id_column: int
-    is_long: bool  # one row per tag
+    is_long: bool = False  # one row per tag
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], options: FileOptions) -> ItemFile:
@@ -91,17 +63,20 @@ class ItemFile:
             id_column = _find_id_column(names, file)
         else:
             id_column = find_column(named, names, "item_id", file)
-        whole = cls(origin, names, rows, id_column, is_long=False)
-        kept = whole._checked(options, bad)
+        kept = cls(origin, names, rows, id_column)._checked(options, bad)
         bad.report()
         if not kept.rows:
             raise InputError(f"{file} has a header but no items below it")
         return kept
 
+    def column(self, position: int) -> list[Any]:
+        """Return the cells of a column."""
+        return [row[position] for row in self.rows]
+
     @property
     def ids(self) -> list[str]:
         """The id of each row."""
-        return [row[self.id_column] for row in self.rows]
+        return self.column(self.id_column)
 
     def position(self, role: str, name: str | None = None) -> int | None:
         """Return the column of a role: the one that the caller names, or the one with a usual name."""
@@ -110,12 +85,20 @@ class ItemFile:
         position = find_similar(role, self.names)
         return None if position == self.id_column else position
 
+    def _named(self, columns: Sequence[str]) -> list[int]:
+        """Return the columns that the caller names and this file has."""
+        file = self.origin.file
+        return [find_column(name, self.names, "tags", file) for name in columns if name in self.names]
+
     def _checked(self, options: FileOptions, bad: BadLines) -> ItemFile:
         """Return the rows that can be used: each with an id, a year if any, and no item twice."""
-        roles = {role: self.position(role) for role in ROLES}
-        tags = {p for p in (roles["tags"], *self._named(options.tags)) if p is not None}
-        labels = bool(tags) or roles["genres"] is not None
-        is_long = labels and roles["text"] is None and self._repeats(roles["title"])
+        title, year, genres, tags, text = (self.position(role) for role in ROLES)
+        has_labels = (genres, tags) != (None, None) or bool(self._named(options.tags))
+        is_long = has_labels and text is None and self._repeats_items(title)
+        # What an item has once: a title, a text, a year or numbers.
+        is_single = not has_labels or (title, year, text) != (None,) * 3 or bool(self._named(options.text))
+        if is_long:  # a row is a tag, and its year is that of the tag
+            year = None
         seen: dict[str, int] = {}
         kept: list[int] = []
         for k, row in enumerate(self.rows):
@@ -123,122 +106,82 @@ class ItemFile:
             if isinstance(key, list) or not key or re.match(MISSING_ID, key):
                 reason = "a list is not an item id" if isinstance(key, list) else "the item is missing"
                 bad.add(f"{self.origin.at(k, self.names[self.id_column])}: {reason}")
-                continue
-            year = "" if roles["year"] is None or is_long else str(row[roles["year"]])
-            if parse_year(year) is None:
-                bad.add(f"{self.origin.at(k, self.names[roles['year'] or 0])}: {year!r} is not a year")
-                continue
-            if key in seen and not is_long and self._is_single(options, roles):
+            elif year is not None and parse_year(str(row[year])) is None:
+                bad.add(f"{self.origin.at(k, self.names[year])}: {str(row[year])!r} is not a year")
+            elif key in seen and is_single and not is_long:
                 both = f"{self.origin.both(seen[key], k)}: item id {key!r} occurs more than once"
                 bad.add(f"{both}; ids must be unique, and spaces around them do not count")
-                continue
-            seen.setdefault(key, k)
-            kept.append(k)
+            else:
+                seen.setdefault(key, k)
+                kept.append(k)
         rows = [self.rows[k] for k in kept]
-        return ItemFile(self.origin.take(kept), self.names, rows, self.id_column, is_long)
+        return replace(self, origin=self.origin.take(kept), rows=rows, is_long=is_long)
 
-    def _repeats(self, title: int | None) -> bool:
+    def _repeats_items(self, title: int | None) -> bool:
         """Whether items occur more than once; if there are titles, twice or more and under the same one."""
-        keys = [str(row[self.id_column]) for row in self.rows]
+        keys = [str(key) for key in self.ids]
         if title is None:
             return len({*keys}) < len(keys)
-        titled = {(key, str(row[title])) for key, row in zip(keys, self.rows, strict=True)}
+        titled = set(zip(keys, map(str, self.column(title)), strict=True))
         return len(titled) == len({*keys}) <= len(keys) / 2
-
-    def _is_single(self, options: FileOptions, roles: dict[str, int | None]) -> bool:
-        """Whether the file has what an item has once: a title, a text, a year or numbers."""
-        if any(roles[role] is not None for role in ("title", "text", "year")) or self._named(options.text):
-            return True
-        return roles["tags"] is None and roles["genres"] is None and not self._named(options.tags)
-
-    def _named(self, columns: Sequence[str]) -> list[int]:
-        file = self.origin.file
-        return [find_column(name, self.names, "tags", file) for name in columns if name in self.names]
 
     def roles(self, options: FileOptions) -> Roles:
         """Return what each column is used for; columns of weight 0 are left out."""
-        unused = {name for name, weight in options.weights.items() if not weight}
-
-        def used(positions: Sequence[int | None]) -> list[int]:
-            return [p for p in positions if p is not None and self.names[p] not in unused]
-
-        found = {role: self.position(role, options.title if role == "title" else None) for role in ROLES}
+        unused = {p for p, name in enumerate(self.names) if options.weights.get(name, 1) == 0}
+        named = {role: self.position(role, options.title if role == "title" else None) for role in ROLES}
         if self.is_long:  # a row is a tag, and its year and text are those of the tag
-            found["year"] = found["text"] = None
-        tags = [p for p in self._named(options.tags) if p not in (found["tags"], found["genres"])]
-        roles = Roles(
-            found["title"],
-            found["year"],
-            used([found["genres"]]),
-            used([found["tags"], *tags]),
-            used(self._named(options.text) or [found["text"]]),
-            [],
-        )
-        if not (roles.genres or roles.tags or roles.text):
-            taken = {roles.title, roles.year, *(p for p, name in enumerate(self.names) if name in unused)}
-            roles = roles._replace(numbers=self._number_columns(taken))
-        self._log(roles)
-        return roles
-
-    def _log(self, roles: Roles) -> None:
-        """Log which columns are used, and which are not."""
-        used = {
-            role: [] if value is None else value if isinstance(value, list) else [value]
-            for role, value in roles._asdict().items()
-        }
-        numbers = used.pop("numbers")
-        shown = [f"{role} from {self.names[p]!r}" for role, some in used.items() for p in some]
-        shown += [f"{len(numbers)} columns of numbers"] if numbers else []
-        taken = {self.id_column, *numbers, *(p for some in used.values() for p in some)}
-        rest = [repr(name) for k, name in enumerate(self.names) if k not in taken]
+            named["year"] = named["text"] = None
+        roles = {role: [] if position is None else [position] for role, position in named.items()}
+        roles["tags"] += [p for p in self._named(options.tags) if p not in (named["tags"], named["genres"])]
+        roles["text"] = self._named(options.text) or roles["text"]
+        for role in ("genres", "tags", "text"):
+            roles[role] = [p for p in roles[role] if p not in unused]
+        roles["numbers"] = []
+        if not (roles["genres"] or roles["tags"] or roles["text"]):
+            roles["numbers"] = self._number_columns({*roles["title"], *roles["year"], *unused})
+        shown = [f"{role} from {self.names[p]!r}" for role in ROLES for p in roles[role]]
+        shown += [f"{len(roles['numbers'])} columns of numbers"] if roles["numbers"] else []
+        taken = {self.id_column, *(p for some in roles.values() for p in some)}
+        rest = [repr(name) for p, name in enumerate(self.names) if p not in taken]
         shown += [f"not used: {', '.join(rest[:12])}{', ...' if len(rest) > 12 else ''}"] if rest else []
         LOG.info("%s: item from %r, %s", self.origin.file, self.names[self.id_column], ", ".join(shown))
+        return roles
 
     def titles(self, roles: Roles) -> Iterator[tuple[str, str, int]]:
         """Yield id, title and year of every row; without a column of titles, the title is in the id."""
         for row in self.rows:
             key = row[self.id_column]
-            year = parse_year("" if roles.year is None else str(row[roles.year]))
-            title, year_in_title = split_year(key if roles.title is None else _as_text(row[roles.title]))
-            yield key, title, year or year_in_title
-
-    def texts(self, position: int) -> dict[str, str]:
-        """Return the text of every item in a column."""
-        return {row[self.id_column]: _as_text(row[position]) for row in self.rows}
-
-    def numbers(self, roles: Roles) -> Floats:
-        """Return the numbers of every row."""
-        return np.array([[x for p in roles.numbers for x in _floats(row[p])] for row in self.rows])
+            years = [parse_year(str(row[p])) for p in roles["year"]]
+            title, year_in_title = split_year(next((as_text(row[p]) for p in roles["title"]), key))
+            yield key, title, next(iter(years), 0) or year_in_title
 
     def words(self, position: int) -> list[tuple[str, list[str], float]]:
         """Return id, words and count of every row of a column of tags or genres."""
-        cells = [row[position] for row in self.rows]
-        listed = words_in_cells(cells, split=not self.is_long)
+        cells = self.column(position)
         counts = self._counts() if self.is_long else [1.0] * len(cells)
         out = []
-        for k, (key, words, count) in enumerate(zip(self.ids, listed, counts, strict=True)):
+        for k, words in enumerate(words_in_cells(cells, split=not self.is_long)):
             if words is None:
                 where = self.origin.at(k, self.names[position])
                 raise InputError(f"{where}: {cells[k][:60]!r} looks like a list, but cannot be parsed")
-            out.append((key, words, count))
+            out.append((self.rows[k][self.id_column], words, counts[k]))
         return out
 
     def _counts(self) -> list[float]:
         position = find_usual("count", self.names)
         if position is None:
             return [1.0] * len(self.rows)
-        counts = [_floats(row[position]) for row in self.rows]
+        counts = [_floats(cell) for cell in self.column(position)]
         for k, count in enumerate(counts):
             if len(count) != 1 or not 0 < count[0] < np.inf:
                 where = self.origin.at(k, self.names[position])
                 raise InputError(f"{where}: {self.rows[k][position]!r} is not a count, a positive number")
         return [count for (count,) in counts]
 
-    def _number_columns(self, used: set[int | None]) -> list[int]:
+    def _number_columns(self, used: set[int]) -> list[int]:
         """Return the columns of numbers among those without a role."""
-        rest = [k for k in range(len(self.names)) if k != self.id_column and k not in used]
-        lengths = {k: len(_floats(self.rows[0][k])) for k in rest}
-        columns = [k for k in rest if lengths[k]]
+        lengths = {k: len(_floats(cell)) for k, cell in enumerate(self.rows[0]) if k != self.id_column}
+        columns = [k for k, n in lengths.items() if n and k not in used]
         columns = [k for k in columns if plain_name(self.names[k]) == "vector" or lengths[k] > 1] or columns
         for k, row in enumerate(self.rows):
             for column in columns:
@@ -248,6 +191,27 @@ class ItemFile:
                     expected = "a number" if n == 1 else f"a list of {n} numbers"
                     raise InputError(f"{where}: {row[column]!r} is not {expected}")
         return columns
+
+    def numbers(self, columns: Sequence[int]) -> Floats:
+        """Return the numbers of every row."""
+        return np.array([[x for p in columns for x in _floats(row[p])] for row in self.rows])
+
+
+def check_columns(options: FileOptions, files: Sequence[ItemFile], blocks: Sequence[str]) -> None:
+    """Raise an error for a column that no file has; ``blocks`` are names that may have a weight too."""
+    names = list(dict.fromkeys(name for file in files for name in file.names))
+    where = " and ".join(file.origin.file for file in files) or "the features"
+    chosen: dict[str, Iterable[str | None]] = {
+        "item_id": [] if blocks and not files else [options.item_id],  # else it names an array
+        "title": [options.title],
+        "tags": options.tags,
+        "text": options.text,
+        "weights": [name for name in options.weights if name not in (NUMBERS, *blocks)],
+    }
+    for argument, columns in chosen.items():
+        for column in columns:
+            if column is not None and column not in names:
+                find_column(column, [*names, *(blocks if argument == "weights" else ())], argument, where)
 
 
 def _find_id_column(names: list[str], file: str) -> int:
@@ -316,7 +280,8 @@ def _floats(cell: Any) -> list[float]:
         return []
 
 
-def _as_text(cell: Any) -> str:
+def as_text(cell: Any) -> str:
+    """Return a cell as one text."""
     return " ".join(str(one) for one in cell if one is not None) if isinstance(cell, list) else str(cell)
 
 

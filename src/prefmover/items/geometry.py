@@ -11,7 +11,7 @@ import hashlib
 import math
 import warnings
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,17 +23,18 @@ from prefmover.execution.jit import LazyModule, compiled_or_interpreted
 from prefmover.execution.memory import has_room, require
 from prefmover.execution.threads import run, slices
 from prefmover.items import features
+from prefmover.items.features import ItemVectors, finite_rows
 from prefmover.items.tag_profiles import tag_profiles
-from prefmover.items.vectors import SQUARE_BYTES, BlockWeight, ItemVectors, finite_rows, symmetric_matrix
 
 if TYPE_CHECKING:
     from prefmover.data.ratings import Ratings
 
-__all__ = ["ItemGeometry"]
+__all__ = ["BlockWeight", "ItemGeometry"]
 
 _angles = LazyModule("prefmover.items._angles")
 
 ANGLE_UNIT = 2.0**-25
+SQUARE_BYTES = 32  # per entry of a matrix, to convert it to whole numbers
 GRID_BITS = 26  # the largest distance is at most 2**26 units, so that potentials fit 32 bits
 COARSE = 0.1  # share of distances below 100 units from which on a geometry is too coarse
 NOISE = 2.0**-11  # units; smaller distances between equal items come from rounding
@@ -44,6 +45,31 @@ ROWS = 256  # rows of the dense matrix that a thread computes at a time
 CANDIDATE_SLACK = 1e-5  # more than the rounding error of a cosine in single precision
 SAMPLE = 1000  # items whose distances a summary looks at
 CHECKED_ITEMS = 400  # the largest number of items for which the triangle inequality is always checked
+
+
+class BlockWeight(NamedTuple):
+    """The weight of a feature block in a geometry, and what the block is worth.
+
+    Attributes
+    ----------
+    n_items
+        The number of items that have the block.
+    error, error_without
+        Error of the held-out ratings with all blocks and without this one; None if the weights were given,
+        or if there is no other block.
+    """
+
+    name: str
+    weight: float
+    n_items: int
+    error: float | None = None
+    error_without: float | None = None
+
+    def __str__(self) -> str:
+        text = f"{self.weight:g} ({self.n_items:,} items"
+        if self.error is not None and self.error_without is not None:
+            text += f"; held-out error {self.error:.4f}, without it {self.error_without:.4f}"
+        return text + ")"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -206,9 +232,7 @@ class ItemGeometry:
             raise InputError(f'to_distance is {to_distance!r}; choose "arccos" or "one-minus"')
         ids = as_ids(items, "item")
         # float32 cosines may exceed 1 a little
-        S = np.clip(
-            symmetric_matrix("similarity", similarity, ids, diagonal=1, highest=1, slack=1e-6), 0.0, 1.0
-        )
+        S = np.clip(_symmetric("similarity", similarity, ids, diagonal=1, highest=1, slack=1e-6), 0.0, 1.0)
         D, unit = (np.arccos(S), ANGLE_UNIT) if to_distance == "arccos" else (1.0 - S, 2.0**-GRID_BITS)
         np.fill_diagonal(D, 0.0)
         return cls._from_matrix(ids, D, unit, to_distance, name)
@@ -221,7 +245,7 @@ class ItemGeometry:
         of them by more than a hundredth, a :class:`~prefmover.errors.CoarseGeometryWarning` says so.
         """
         ids = as_ids(items, "item")
-        D = symmetric_matrix("distance", distance, ids, diagonal=0, highest=1e300, slack=0.0)
+        D = _symmetric("distance", distance, ids, diagonal=0, highest=1e300, slack=0.0)
         largest = D.max(initial=0.0)
         if 0 < largest < 1e-300:
             raise InputError(f"the largest distance is {largest:g}; rescale the distances")
@@ -556,6 +580,31 @@ class ItemGeometry:
         metric = "metric" if self.is_metric else "not a metric"
         known = "not known to be a metric" if self.is_metric is None else f"{metric} by {self.metric_by}"
         return f"ItemGeometry({self.name}: {self.n_items:,} items, {storage}, {known})"
+
+
+def _symmetric(
+    what: str, values: npt.ArrayLike, ids: Ids, *, diagonal: float, highest: float, slack: float
+) -> Floats:
+    """Return a symmetric matrix of numbers from 0 to ``highest`` with a constant diagonal."""
+    n = len(ids)
+    remedy = "leave out items, or make the geometry from vectors"
+    require(SQUARE_BYTES * n**2, f"a geometry of a {what} matrix of {n:,} items", remedy)
+    M = finite_rows(what, values, ids)
+    if M.shape[1] != n:
+        raise InputError(f"{what} has shape {M.shape}; expected a square matrix of {n} items")
+    outside = (-slack > M) | (highest + slack < M)
+    outside.flat[:: n + 1] |= np.abs(np.diagonal(M) - diagonal) > slack
+    for wrong, remedy in (
+        (M != M.T, "the matrix must be symmetric: if this is rounding, pass (M + M.T) / 2"),
+        (outside, f"expected 0 to {highest:g}, and {diagonal} on the diagonal"),
+    ):
+        if wrong.any():
+            i, j = np.argwhere(wrong)[0]
+            back = f", and {show(M[j, i])} back" if M[i, j] != M[j, i] else ""
+            raise InputError(
+                f"the {what} of items {show(ids[i])} and {show(ids[j])} is {show(M[i, j])}{back}; {remedy}"
+            )
+    return M
 
 
 def _warn_if_coarse(ids: Ids, D: Floats, unit: float) -> None:

@@ -15,8 +15,8 @@ genres and tags together; every further column that the caller names as tags, su
 text. All weigh 1, apart from text. It is left out unless it is asked for, or nothing else is there, and then
 weighs .1 (docs/guide/data.md has the figures).
 
-Vectors from outside (``features``) and texts with an encoder are blocks, too. With them, ratings choose the
-weights (:mod:`prefmover.items.weighting`).
+Vectors from outside (``features``) and texts with an encoder are blocks, too. With them, ratings choose which
+blocks are used (:mod:`prefmover.items.weighting`).
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ from __future__ import annotations
 import logging
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -38,13 +39,12 @@ from prefmover.data.ids import as_ids, is_integer
 from prefmover.data.ratings import Ratings
 from prefmover.errors import FlatGeometryWarning, InputError
 from prefmover.items import features
-from prefmover.items.blocks import Encoder, FeatureSource, NamedRows, rows_of
+from prefmover.items.blocks import FeatureSource, NamedRows, rows_of
 from prefmover.items.catalog import Catalog
-from prefmover.items.files import NUMBERS, ItemFile, check_columns
-from prefmover.items.geometry import ItemGeometry
-from prefmover.items.tag_profiles import ProfileInputs
-from prefmover.items.vectors import ItemVectors
-from prefmover.items.weighting import FeatureBlocks
+from prefmover.items.features import ItemVectors
+from prefmover.items.files import NUMBERS, ItemFile, as_text, check_columns
+from prefmover.items.geometry import BlockWeight, ItemGeometry
+from prefmover.items.tag_profiles import tag_profiles
 
 __all__ = ["ItemFiles"]
 
@@ -56,10 +56,32 @@ PROFILE_ITEMS = 20  # the smallest number of items of a tag that can be predicte
 FLAT = 0.95  # a share of the largest distance beyond which a geometry says little
 FLAT_ITEMS = 20  # the smallest number of items that can be flat
 
+TagRows: TypeAlias = tuple[Ids, list[str], list[float]]
+"""Items, tags, and how often they were given."""
+
+
+class _Block(NamedTuple):
+    """A feature block with its weight.
+
+    The vectors of an inner block are features of the tag profiles, which are the first block then. Others are
+    side by side.
+    """
+
+    vectors: ItemVectors
+    name: str
+    weight: float = 1.0
+    is_given: bool = False
+    is_inner: bool = False
+
+    @property
+    def n_items(self) -> int:
+        """The number of items that have the block."""
+        return int(np.count_nonzero(self.vectors.vectors.any(axis=1)))
+
 
 @dataclass(frozen=True, eq=False)
 class ItemFiles:
-    r"""Files that describe items, read and checked.
+    r"""Files that describe items, read and checked: what they say about each item, by the text of its id.
 
     As a function of the ratings, it is a ``geometry`` for :class:`~prefmover.Dataset`; nothing is computed
     before.
@@ -76,10 +98,17 @@ class ItemFiles:
     [('Aliens', 1.107...)]
     """
 
-    ids: Ids
     name: str
-    choose: bool  # whether ratings choose the weights of the blocks
-    contents: _Contents
+    options: FileOptions
+    ids: Ids = field(default_factory=lambda: np.empty(0))
+    keys: dict[str, None] = field(default_factory=dict)  # described items, in order
+    titles: dict[str, str] = field(default_factory=dict)
+    years: dict[str, int] = field(default_factory=dict)
+    genres: dict[str, list[str]] = field(default_factory=dict)
+    tags: dict[str, list[tuple[str, str, float]]] = field(default_factory=dict)  # by block; "": with genres
+    texts: dict[str, dict[str, str]] = field(default_factory=dict)  # by column
+    numbers: list[tuple[list[str], Floats]] = field(default_factory=list)
+    outside: dict[str, tuple[list[str], Floats]] = field(default_factory=dict)  # by name
 
     @classmethod
     def read(
@@ -109,25 +138,73 @@ class ItemFiles:
         files = [ItemFile.read(path, options) for path in paths]
         outside = _outside(features, files, rated, options.item_id)
         check_columns(options, files, [one.name for one in outside])
-        contents = _Contents.merge(files, options, outside, rated)
-        if not contents.is_descriptive:
+        name = " and ".join([*map(os.path.basename, paths), *(one.name for one in outside)])
+        rated_keys = {str(i) for i in ([] if rated is None else rated.tolist())}
+        found = cls(name, options)._with(files, outside, rated_keys)
+        if not any((found.genres, found.tags, found.texts, found.numbers, found.outside)):
             names = ", ".join(map(repr, files[0].names))
             needs = "a column genres, tags or text, or columns of numbers, to tell items apart"
             remedy = "pass tags= or text= with the columns that do"
             raise InputError(
                 f"{files[0].origin.file} needs {needs}; it has {names}; {remedy}", argument="tags"
             )
-        if rated is not None and not contents.has_any(rated) and (titled := _by_title(files, options)):
-            by_title = _Contents.merge(titled, options, outside, rated)
-            if by_title.has_any(rated):
+        if rated_keys.isdisjoint(found.keys) and rated is not None and (titled := _by_title(files, options)):
+            by_title = cls(name, options)._with(titled, outside, rated_keys)
+            if not rated_keys.isdisjoint(by_title.keys):
                 LOG.info("ratings are by title: titles are the ids of the items")
-                contents = by_title
-        name = " and ".join([*(os.path.basename(os.fspath(path)) for path in paths), *contents.outside])
+                found = by_title
         bad = BadLines(name, options.on_bad_lines)
-        ids = _typed(list(contents.order), rated, bad)
+        ids = _typed(list(found.keys), rated, bad)
         bad.report()
-        asked, choose = bool(outside) or options.encoder is not None, options.choose_weights
-        return cls(ids, name, asked if choose is None else choose, contents)
+        return found.with_ids(ids)
+
+    def _with(self, files: Sequence[ItemFile], outside: Sequence[NamedRows], rated: set[str]) -> ItemFiles:
+        """Take in files, and vectors from outside.
+
+        If there are files, vectors of items that are neither listed nor rated are left out.
+        """
+        options = self.options
+        for file in files:
+            self._add(file)
+        for name, ids, vectors in outside:
+            keys = [str(i) for i in ids.tolist()]
+            self.outside[name] = keys, vectors
+            described = [keys[k] for k in np.flatnonzero(np.any(vectors, axis=1)).tolist()]
+            self.keys.update(dict.fromkeys(key for key in described if not files or key in rated))
+        if options.encoder is not None and not self.texts:
+            raise InputError("an encoder needs texts: name a column of text with text=", argument="text")
+        asked = bool(options.text) or options.encoder is not None
+        if not asked and (self.tags or self.genres or self.numbers or outside):
+            for name in [name for name in self.texts if name not in options.weights]:
+                LOG.info(
+                    "text from %r is not used beside the rest; name it (--text-column, text=) to use it", name
+                )
+                del self.texts[name]
+        return self
+
+    def _add(self, file: ItemFile) -> None:
+        roles = file.roles(self.options)
+        self.keys.update(dict.fromkeys(file.ids))
+        for key, title, year in file.titles(roles):
+            if (roles["title"] and title) or key not in self.titles:
+                self.titles[key] = title or key
+            if year:
+                self.years[key] = year
+        for position in roles["genres"]:
+            for key, words, _ in file.words(position):
+                self.genres.setdefault(key, []).extend(words)
+        for position in roles["tags"]:
+            name = file.names[position]
+            # Tags under a usual name go with the genres, unless they have a weight of their own.
+            with_genres = position == file.position("tags") and name not in self.options.weights
+            rows = self.tags.setdefault("" if with_genres else name, [])
+            for key, words, count in file.words(position):
+                rows += [(key, word, count) for word in words]
+        for position in roles["text"]:
+            texts = {key: as_text(cell) for key, cell in zip(file.ids, file.column(position), strict=True)}
+            self.texts.setdefault(file.names[position], {}).update(texts)
+        if roles["numbers"]:
+            self.numbers.append((file.ids, file.numbers(roles["numbers"])))
 
     def with_ids(self, ids: Ids) -> ItemFiles:
         """Return the same descriptions over other ids, in their order; those that are new have none."""
@@ -136,43 +213,160 @@ class ItemFiles:
     @cached_property
     def catalog(self) -> Catalog:
         """Titles, years and genres."""
-        keys, found = [str(i) for i in self.ids.tolist()], self.contents
-        titles, years = [found.titles.get(key, key) for key in keys], [found.years.get(k, 0) for k in keys]
-        return Catalog(self.ids, titles, years, [found.genres.get(key, []) for key in keys])
-
-    @cached_property
-    def blocks(self) -> FeatureBlocks:
-        """The feature blocks with their weights."""
-        return replace(self.contents.blocks(self.ids, self.name), origin=self.name, choose=self.choose)
+        keys = self._positions
+        titles, years = [self.titles.get(key, key) for key in keys], [self.years.get(key, 0) for key in keys]
+        return Catalog(self.ids, titles, years, self._genres)
 
     @property
     def follows_ratings(self) -> bool:
         """Whether other ratings may give other distances."""
-        return self.choose and self.blocks.follows_ratings
+        choose = self.options.choose_weights
+        if choose is None:
+            choose = bool(self.outside) or self.options.encoder is not None
+        return choose and bool(self._free)
 
     @cached_property
     def geometry(self) -> ItemGeometry:
-        """The distances between the items, by the default weights."""
-        return self._checked(self.blocks(None))
+        """The distances between the items, by all blocks."""
+        return self._geometry(None)
 
     def __call__(self, ratings: Ratings) -> ItemGeometry:
-        """Return the distances between the items; if weights are chosen, by these ratings."""
-        return self._checked(self.blocks(ratings)) if self.follows_ratings else self.geometry
+        """Return the distances between the items, by blocks that are chosen by these ratings, if any are."""
+        return self._geometry(ratings) if self.follows_ratings else self.geometry
 
-    def _checked(self, geometry: ItemGeometry) -> ItemGeometry:
-        """Return a geometry, with a warning if it says little: nearly all distances are the largest one."""
-        LOG.info("items are compared by %s", geometry.name)
-        if geometry.n_items >= FLAT_ITEMS:
-            facts = geometry.summary()
-            share = float(facts["share at the largest distance"])
-            if share > FLAT and float(facts["largest"]) > 1.5:
-                warnings.warn(
-                    f"{share:.0%} of the distances between items ({self.name}) are the largest possible, so "
-                    f"that they say little: {self.contents.why_flat(self.ids)}",
-                    FlatGeometryWarning,
-                    stacklevel=4,
-                )
+    def _geometry(self, ratings: Ratings | None) -> ItemGeometry:
+        weights = tuple(block.weight for block in self._blocks)
+        errors: Sequence[tuple[float | None, float | None]] = [(None, None)] * len(weights)
+        if ratings is not None:
+            from prefmover.items.weighting import choose_weights
+
+            weights, errors = choose_weights(self._combined, weights, self._free, ratings)
+        found = self._combined(weights)
+        if found is None:
+            raise InputError(f"{self.name}: every block has weight 0; give one of them a weight")
+        rows = zip(self._blocks, weights, errors, strict=True)
+        blocks = tuple(BlockWeight(block.name, weight, block.n_items, *both) for block, weight, both in rows)
+        name = f"{found.name} of {self.name}"
+        if any(one.error is not None for one in blocks):
+            name += ", weights chosen on held-out ratings"
+            for one in blocks:
+                LOG.info("weight of %s: %s", one.name, one)
+        several = blocks if len(blocks) > 1 else ()
+        geometry = ItemGeometry.from_features(found._replace(name=name), blocks=several)
+        self._warn_if_flat(geometry)
         return geometry
+
+    def _warn_if_flat(self, geometry: ItemGeometry) -> None:
+        """Warn if a geometry says little: nearly all distances are the largest one."""
+        LOG.info("items are compared by %s", geometry.name)
+        if geometry.n_items < FLAT_ITEMS:
+            return
+        facts = geometry.summary()
+        share = float(facts["share at the largest distance"])
+        if share > FLAT and float(facts["largest"]) > 1.5:
+            warnings.warn(
+                f"{share:.0%} of the distances between items ({self.name}) are the largest possible, so "
+                f"that they say little: {self._why_flat()}",
+                FlatGeometryWarning,
+                stacklevel=5,
+            )
+
+    @cached_property
+    def _blocks(self) -> list[_Block]:
+        """The feature blocks of the items; those without any description are far from all others.
+
+        Numbers, tags and genres, further tags, and text are side by side. Vectors from outside and encoded
+        text are features of the tag profiles, if there are any.
+        """
+        ids, positions, genres = self.ids, self._positions, self._genres
+        tags = {column: self._tag_rows(column) for column in ("", *self.tags)}
+        side = [
+            self._block(ItemVectors(ids, _placed(keys, X, positions), f"{X.shape[1]} numbers"), NUMBERS)
+            for keys, X in self.numbers
+        ]
+        profiles = []
+        if any(genres) and max(_n_items(*tags[""][:2]).values(), default=0) >= PROFILE_ITEMS:
+            profiles = [_Block(self._profiles(), "tag profiles")]
+            del tags[""]
+        elif any(genres):
+            side.append(self._block(features.from_genres(ids, genres), ""))
+        side += [self._block(_tag_vectors(name, rows, ids), name) for name, rows in tags.items() if rows[1]]
+        dense = [
+            self._block(features.from_vectors(ids, _placed(keys, X, positions), name=name), name)
+            for name, (keys, X) in self.outside.items()
+        ]
+        for name, text_of in self.texts.items():
+            texts = [text_of.get(key, "") for key in positions]
+            if any(texts) and self.options.encoder is None:
+                side.append(self._block(features.from_text(ids, texts, min_items=1), name, TEXT_WEIGHT))
+            elif any(texts):
+                vectors = features.from_text(ids, texts, encoder=self.options.encoder, name=name)
+                dense.append(self._block(vectors, name))
+        if profiles:
+            blocks = [*profiles, *(block._replace(is_inner=True) for block in dense), *side]
+        else:
+            blocks = [*side, *dense]
+        if not blocks:
+            raise InputError(f"{self.name}: genres, tags and text are empty for every item")
+        return [block for block in blocks if block.weight]
+
+    def _block(self, vectors: ItemVectors, column: str, weight: float = 1.0) -> _Block:
+        """Return a feature block with its weight, which may be given by the name of its column."""
+        given = self.options.weights
+        return _Block(vectors, vectors.name, given.get(column, weight), is_given=column in given)
+
+    @property
+    def _free(self) -> list[int]:
+        """The blocks that can be chosen: not if a weight was given, or if no other block would be left."""
+        side = [k for k, block in enumerate(self._blocks) if not block.is_inner]
+        return [k for k, block in enumerate(self._blocks) if not block.is_given and [k] != side]
+
+    def _combined(self, weights: Sequence[float]) -> ItemVectors | None:
+        """Return the vectors for weights of all blocks; None if no block has one. 0 leaves a block out."""
+        rows = [(block, weight) for block, weight in zip(self._blocks, weights, strict=True) if weight]
+        inner = [(block.vectors, weight) for block, weight in rows if block.is_inner]
+        side = [(block.vectors, weight) for block, weight in rows if not block.is_inner]
+        if inner and weights[0]:
+            side[0] = self._profiles(*zip(*inner, strict=True)), weights[0]
+        if len(side) < 2:
+            return side[0][0] if side else None
+        return features.combine(*(vectors for vectors, _ in side), weights=[weight for _, weight in side])
+
+    def _profiles(self, blocks: Sequence[ItemVectors] = (), weights: Sequence[float] = ()) -> ItemVectors:
+        return tag_profiles(
+            *self._tag_rows(""), ids=self.ids, genres=self._genres, blocks=blocks, weights=weights
+        )
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {str(item): k for k, item in enumerate(self.ids.tolist())}
+
+    @property
+    def _genres(self) -> list[list[str]]:
+        return [self.genres.get(key, []) for key in self._positions]
+
+    def _tag_rows(self, column: str) -> TagRows:
+        rows = [row for row in self.tags.get(column, ()) if row[0] in self._positions]
+        items = self.ids[[self._positions[key] for key, _, _ in rows]]
+        return items, [tag for _, tag, _ in rows], [count for _, _, count in rows]
+
+    def _why_flat(self) -> str:
+        """Return the likeliest reason why most items have nothing in common."""
+        rows = [row for some in self.tags.values() for row in some]
+        keys = {*(key for key, _, _ in rows), *(key for key, some in self.genres.items() if some)}
+        keys.update(*self.texts.values(), *(some for some, _ in (*self.numbers, *self.outside.values())))
+        n_bare = sum(str(i) not in keys for i in self.ids.tolist())
+        if 2 * n_bare > len(self.ids):
+            return f"{n_bare:,} of {len(self.ids):,} items are not described at all"
+        sizes = _n_items([key for key, _, _ in rows], [tag for _, tag, _ in rows])
+        alone = [tag for tag, n in sizes.items() if n == 1]
+        if alone and 2 * len(alone) > len(sizes):
+            longest = max(alone, key=len)[:60]
+            return (
+                f"{len(alone):,} of {len(sizes):,} tags belong to one item only, such as {longest!r}; "
+                "are several tags read as one?"
+            )
+        return "most items have no genre, tag or word in common"
 
 
 def _outside(
@@ -212,202 +406,6 @@ def _by_title(files: Sequence[ItemFile], options: FileOptions) -> list[ItemFile]
     return titled
 
 
-class _Rows(NamedTuple):
-    """Tags in rows: the item, the tag, and how often it was given."""
-
-    items: Ids
-    tags: list[str]
-    counts: list[float]
-
-    def items_by_tag(self) -> dict[str, set[Any]]:
-        found: dict[str, set[Any]] = {}
-        for item, tag in zip(self.items.tolist(), self.tags, strict=True):
-            found.setdefault(tag.casefold(), set()).add(item)
-        return found
-
-
-class _Block(NamedTuple):
-    """A feature block, the name under which its weight may be given, and its weight otherwise."""
-
-    vectors: ItemVectors
-    column: str
-    weight: float = 1.0
-
-
-@dataclass(slots=True)
-class _Contents:
-    """What files say about items, by the text of the id."""
-
-    weights: Mapping[str, float]
-    encoder: Encoder | str | None
-    order: dict[str, None] = field(default_factory=dict)
-    titles: dict[str, str] = field(default_factory=dict)
-    years: dict[str, int] = field(default_factory=dict)
-    genres: dict[str, list[str]] = field(default_factory=dict)
-    tags: dict[str, list[tuple[str, str, float]]] = field(default_factory=dict)  # by block; "": with genres
-    texts: dict[str, dict[str, str]] = field(default_factory=dict)  # by column
-    numbers: list[tuple[list[str], Floats]] = field(default_factory=list)
-    outside: dict[str, tuple[list[str], Floats]] = field(default_factory=dict)  # by name
-
-    @classmethod
-    def merge(
-        cls, files: Sequence[ItemFile], options: FileOptions, outside: Sequence[NamedRows], rated: Ids | None
-    ) -> _Contents:
-        """Return the contents of files, and vectors from outside.
-
-        If there are files, vectors of items that are neither listed nor rated are left out.
-        """
-        encoder = options.encoder
-        found = cls(options.weights, encoder)
-        for file in files:
-            found._add(file, options)
-        known = {str(i) for i in ([] if rated is None else rated.tolist())}
-        for name, ids, vectors in outside:
-            keys = [str(i) for i in ids.tolist()]
-            found.outside[name] = keys, vectors
-            described = [keys[k] for k in np.flatnonzero(np.any(vectors, axis=1)).tolist()]
-            found.order.update(dict.fromkeys(key for key in described if not files or key in known))
-        if encoder is not None and not found.texts:
-            raise InputError("an encoder needs texts: name a column of text with text=", argument="text")
-        if not options.text and encoder is None and (found.tags or found.genres or found.numbers or outside):
-            for name in [name for name in found.texts if name not in options.weights]:
-                LOG.info(
-                    "text from %r is not used beside the rest; name it (--text-column, text=) to use it", name
-                )
-                del found.texts[name]
-        return found
-
-    def _add(self, file: ItemFile, options: FileOptions) -> None:
-        roles = file.roles(options)
-        self.order.update(dict.fromkeys(file.ids))
-        for key, title, year in file.titles(roles):
-            if (roles.title is not None and title) or key not in self.titles:
-                self.titles[key] = title or key
-            if year:
-                self.years[key] = year
-        for position in roles.genres:
-            for key, words, _ in file.words(position):
-                self.genres.setdefault(key, []).extend(words)
-        for position in roles.tags:
-            name = file.names[position]
-            # Tags under a usual name go with the genres, unless they have a weight of their own.
-            with_genres = position == file.position("tags") and name not in options.weights
-            rows = self.tags.setdefault("" if with_genres else name, [])
-            for key, words, count in file.words(position):
-                rows += [(key, word, count) for word in words]
-        for position in roles.text:
-            self.texts.setdefault(file.names[position], {}).update(file.texts(position))
-        if roles.numbers:
-            self.numbers.append((file.ids, file.numbers(roles)))
-
-    @property
-    def is_descriptive(self) -> bool:
-        return bool(self.genres or self.tags or self.texts or self.numbers or self.outside)
-
-    def has_any(self, rated: Ids) -> bool:
-        return any(str(i) in self.order for i in rated.tolist())
-
-    def why_flat(self, ids: Ids) -> str:
-        """Return the likeliest reason why most items have nothing in common."""
-        tagged = {item for some in self.tags.values() for item, _, _ in some}
-        keys = {*tagged, *(key for key, some in self.genres.items() if some)}
-        keys |= {key for some in self.texts.values() for key in some}
-        keys |= {k for ks, _ in (*self.numbers, *self.outside.values()) for k in ks}
-        n_bare = sum(str(i) not in keys for i in ids.tolist())
-        if 2 * n_bare > len(ids):
-            return f"{n_bare:,} of {len(ids):,} items are not described at all"
-        items_by_tag: dict[str, set[str]] = {}
-        for item, tag, _ in (row for some in self.tags.values() for row in some):
-            items_by_tag.setdefault(tag, set()).add(item)
-        alone = [tag for tag, items in items_by_tag.items() if len(items) == 1]
-        if alone and 2 * len(alone) > len(items_by_tag):
-            longest = max(alone, key=len)[:60]
-            return (
-                f"{len(alone):,} of {len(items_by_tag):,} tags belong to one item only, such as {longest!r}; "
-                "are several tags read as one?"
-            )
-        return "most items have no genre, tag or word in common"
-
-    def blocks(self, ids: Ids, name: str) -> FeatureBlocks:
-        """Return the feature blocks of some items; items without any description are far from all others.
-
-        Numbers, tags and genres, further tags, and text are side by side. Vectors from outside and encoded
-        text are features of the tag profiles, if there are any.
-        """
-        positions = {str(item): k for k, item in enumerate(ids.tolist())}
-        genres = [self.genres.get(key, []) for key in positions]
-        tags = {column: self._rows(column, ids, positions) for column in ("", *self.tags)}
-        side = [
-            _Block(ItemVectors(ids, _placed(keys, X, positions), f"{X.shape[1]} numbers"), NUMBERS)
-            for keys, X in self.numbers
-        ]
-        profiles = None
-        if any(genres) and max(map(len, tags[""].items_by_tag().values()), default=0) >= PROFILE_ITEMS:
-            profiles = ProfileInputs.from_tags(*tags.pop(""), ids, genres)
-        elif any(genres):
-            side.append(_Block(features.from_genres(ids, genres), ""))
-        side += [
-            _Block(_tag_vectors(column, rows, ids), column) for column, rows in tags.items() if rows.tags
-        ]
-        dense = [
-            _Block(features.from_vectors(ids, _placed(keys, X, positions), name=one), one)
-            for one, (keys, X) in self.outside.items()
-        ]
-        for column, text_of in self.texts.items():
-            texts = [text_of.get(key, "") for key in positions]
-            if any(texts) and self.encoder is None:
-                side.append(_Block(features.from_text(ids, texts, min_items=1), column, TEXT_WEIGHT))
-            elif any(texts):
-                dense.append(
-                    _Block(features.from_text(ids, texts, encoder=self.encoder, name=column), column)
-                )
-        inner, outer = (dense, side) if profiles is not None else ([], [*side, *dense])
-        if profiles is None and not outer:
-            raise InputError(f"{name}: genres, tags and text are empty for every item")
-        inner, outer = ([one for one in some if self._weight(one)] for some in (inner, outer))
-        if profiles is None and not outer:
-            raise InputError(f"{name}: every block has weight 0; give one of them a weight")
-        first = 0 if profiles is None else 1
-        return FeatureBlocks(
-            tuple(one.vectors for one in outer),
-            profiles,
-            tuple(one.vectors for one in inner),
-            (1.0,) * first + tuple(self._weight(one) for one in (*inner, *outer)),
-            (False,) * first + tuple(one.column in self.weights for one in (*inner, *outer)),
-        )
-
-    def _weight(self, block: _Block) -> float:
-        return self.weights.get(block.column, block.weight)
-
-    def _rows(self, column: str, ids: Ids, positions: dict[str, int]) -> _Rows:
-        rows = [row for row in self.tags.get(column, ()) if row[0] in positions]
-        items = ids[[positions[item] for item, _, _ in rows]] if rows else ids[:0]
-        return _Rows(items, [tag for _, tag, _ in rows], [count for _, _, count in rows])
-
-
-def _tag_vectors(name: str, rows: _Rows, ids: Ids) -> ItemVectors:
-    """Return vectors of tags, exact if their matrix is small.
-
-    Tags of a single item say nothing about others, and are left out if that makes the matrix small
-    enough. They stay where an item has only one tag: they still tell it apart.
-    """
-    sizes = [len(items) for items in rows.items_by_tag().values()]
-    one_each = len(rows.tags) < features.SEVERAL * len(set(rows.items.tolist()))
-    options: dict[str, Any] = {"min_items": 1} if one_each else {}
-    for least in (1,) if one_each else (2, 1):
-        if len(ids) * sum(size >= least for size in sizes) <= DENSE:
-            options = {"dimensions": None, "min_items": least}
-    return features.from_tags(*rows, ids=ids, name=name or "tags", **options)
-
-
-def _placed(keys: Sequence[str], X: Floats, positions: Mapping[str, int]) -> Floats:
-    """Return rows in the order of the items; zeros for items that have none."""
-    whole = np.zeros((len(positions), X.shape[1]))
-    here = [k for k, key in enumerate(keys) if key in positions]
-    whole[[positions[keys[k]] for k in here]] = X[here]
-    return whole
-
-
 def _typed(keys: list[str], rated: Ids | None, bad: BadLines) -> Ids:
     """Return ids as integers if all are written as integers and the rated ids are not text.
 
@@ -423,3 +421,33 @@ def _typed(keys: list[str], rated: Ids | None, bad: BadLines) -> Ids:
         )
         keys, n_others = [key for key, ok in zip(keys, are_integers, strict=True) if ok], 0
     return as_ids([int(key) for key in keys] if of_integers and not n_others else keys, "item")
+
+
+def _placed(keys: Sequence[str], X: Floats, positions: Mapping[str, int]) -> Floats:
+    """Return rows in the order of the items; zeros for items that have none."""
+    whole = np.zeros((len(positions), X.shape[1]))
+    here = [k for k, key in enumerate(keys) if key in positions]
+    whole[[positions[keys[k]] for k in here]] = X[here]
+    return whole
+
+
+def _tag_vectors(name: str, rows: TagRows, ids: Ids) -> ItemVectors:
+    """Return vectors of tags, exact if their matrix is small.
+
+    Tags of a single item say nothing about others, and are left out if that makes the matrix small
+    enough. They stay where an item has only one tag: they still tell it apart.
+    """
+    items, tags, _ = rows
+    sizes = _n_items(items.tolist(), tags).values()
+    one_each = len(tags) < features.SEVERAL * len(set(items.tolist()))
+    options: dict[str, Any] = {"min_items": 1} if one_each else {}
+    for least in (1,) if one_each else (2, 1):
+        if len(ids) * sum(size >= least for size in sizes) <= DENSE:
+            options = {"dimensions": None, "min_items": least}
+    return features.from_tags(*rows, ids=ids, name=name or "tags", **options)
+
+
+def _n_items(items: Iterable[Any], tags: Iterable[str]) -> Counter[str]:
+    """Return the number of items of each tag."""
+    pairs = dict.fromkeys(zip(items, map(str.casefold, tags), strict=True))
+    return Counter(tag for _, tag in pairs)

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from prefmover._typing import Floats, Ids
 from prefmover.data.ids import as_ids
 from prefmover.errors import InputError
-from prefmover.items.features import fixed_signs, genre_matrix, term_counts, tf_idf, truncated_svd
-from prefmover.items.vectors import RIDGE, ItemVectors, aligned, block_weights, normalized
+from prefmover.items.features import (
+    RIDGE,
+    ItemVectors,
+    aligned,
+    block_weights,
+    fixed_signs,
+    genre_matrix,
+    normalized,
+    term_counts,
+    tf_idf,
+    truncated_svd,
+)  # fmt: skip
 
-if TYPE_CHECKING:
-    from scipy import sparse
-
-__all__ = ["ProfileInputs", "tag_profiles"]
+__all__ = ["tag_profiles"]
 
 
 def tag_profiles(
@@ -78,82 +84,35 @@ def tag_profiles(
     >>> bool(cosines[3, 2] > cosines[3, 1]), v.vectors.any(axis=1)
     (True, array([ True,  True,  True,  True, False]))
     """
-    inputs = ProfileInputs.from_tags(items, tags, counts, ids, genres, dimensions, min_items)
-    return inputs.vectors(blocks, weights, tag_weight=tag_weight, ridge=ridge, common=common)
-
-
-class ProfileInputs(NamedTuple):
-    """What tag profiles are computed from, whatever the weights: see :func:`tag_profiles`.
-
-    Attributes
-    ----------
-    genres, latent
-        (n_items, n_genres) and (n_items, d) features: genres as 0 and 1, latent tag vectors.
-    targets
-        (n_items, n_tags) unit rows of frequent tags.
-    """
-
-    ids: Ids
-    genres: Floats
-    n_genres: int
-    latent: Floats
-    targets: sparse.csr_array
-
-    @classmethod
-    def from_tags(
-        cls,
-        items: Any,
-        tags: Sequence[str],
-        counts: npt.ArrayLike | None,
-        ids: Any,
-        genres: Sequence[str | Sequence[str]],
-        dimensions: int = 50,
-        min_items: int = 20,
-    ) -> ProfileInputs:
-        """Return the inputs for tags in rows: items, tags, counts."""
-        ids = as_ids(ids, "item")
-        names, G = genre_matrix(len(ids), genres)
-        _, matrix, _ = term_counts(items, tags, counts, ids=ids)
-        latent = truncated_svd(tf_idf(matrix, min_items=2), dimensions)[: len(ids)]
-        targets = tf_idf(matrix[: len(ids)], min_items=min_items)
-        if not targets.nnz:
-            remedy = "lower min_items, or use from_genres"
-            raise InputError(f"no tag is shared by {min_items} of the {len(ids):,} items; {remedy}")
-        return cls(ids, G, len(names), latent, targets)
-
-    def vectors(
-        self,
-        blocks: Sequence[ItemVectors] = (),
-        weights: Sequence[float] | None = None,
-        *,
-        tag_weight: float = 1.5,
-        ridge: float = RIDGE,
-        common: float = 0.4,
-    ) -> ItemVectors:
-        """Return the profiles, given weights of the features."""
-        w = block_weights(weights, len(blocks), zero=True)
-        tagged = np.diff(self.targets.indptr) > 0
-        known = self.genres.any(axis=1) | self.latent.any(axis=1)
-        parts, used = [self.genres, tag_weight * self.latent], []
-        for block, weight in zip(blocks, w, strict=True):
-            X = aligned(block, self.ids)
-            has = X.any(axis=1)
-            if weight and (has & tagged).any():
-                X[~has] = X[has & tagged].mean(axis=0)
-                parts.append(weight * X)
-                used.append(f" + {weight:g} x {block.name}")
-                known |= has
-        features = np.hstack(parts)
-        features -= features[tagged].mean(axis=0)
-        F = features[tagged]
-        penalty = ridge * len(F) * np.eye(F.shape[1])
-        B = np.linalg.solve(F.T @ F + penalty, (self.targets[tagged].T @ F).T)
-        strengths, axes = np.linalg.eigh(B @ B.T)
-        keep = strengths > strengths[-1] * 1e-12
-        profiles = features @ fixed_signs(axes[:, keep] * np.sqrt(strengths[keep]))[:, ::-1]
-        size = np.sqrt((profiles[known] ** 2).sum(axis=1).mean())
-        X = np.hstack([np.full((len(self.ids), 1), common * size), profiles])
-        X[~known] = 0.0
-        n_tags, d = self.targets.shape[1], self.latent.shape[1]
-        label = f"tag profiles ({self.n_genres} genres, {n_tags:,} tags, SVD to {d}{''.join(used)})"
-        return normalized(self.ids, X, label)
+    ids = as_ids(ids, "item")
+    names, G = genre_matrix(len(ids), genres)
+    _, matrix, _ = term_counts(items, tags, counts, ids=ids)
+    latent = truncated_svd(tf_idf(matrix, min_items=2), dimensions)[: len(ids)]
+    targets = tf_idf(matrix[: len(ids)], min_items=min_items)
+    if not targets.nnz:
+        remedy = "lower min_items, or use from_genres"
+        raise InputError(f"no tag is shared by {min_items} of the {len(ids):,} items; {remedy}")
+    tagged = np.diff(targets.indptr) > 0
+    known = G.any(axis=1) | latent.any(axis=1)
+    parts, used = [G, tag_weight * latent], ""
+    for block, weight in zip(blocks, block_weights(weights, len(blocks), zero=True), strict=True):
+        X = aligned(block, ids)
+        has = X.any(axis=1)
+        if weight and (has & tagged).any():
+            X[~has] = X[has & tagged].mean(axis=0)
+            parts.append(weight * X)
+            used += f" + {weight:g} x {block.name}"
+            known |= has
+    features = np.hstack(parts)
+    features -= features[tagged].mean(axis=0)
+    F = features[tagged]
+    penalty = ridge * len(F) * np.eye(F.shape[1])
+    B = np.linalg.solve(F.T @ F + penalty, (targets[tagged].T @ F).T)
+    strengths, axes = np.linalg.eigh(B @ B.T)
+    keep = strengths > strengths[-1] * 1e-12
+    profiles = features @ fixed_signs(axes[:, keep] * np.sqrt(strengths[keep]))[:, ::-1]
+    size = np.sqrt((profiles[known] ** 2).sum(axis=1).mean())
+    X = np.hstack([np.full((len(ids), 1), common * size), profiles])
+    X[~known] = 0.0
+    sizes = f"{len(names)} genres, {targets.shape[1]:,} tags, SVD to {latent.shape[1]}"
+    return normalized(ids, X, f"tag profiles ({sizes}{used})")

@@ -1,195 +1,208 @@
-"""Weights of feature blocks, chosen by what the blocks are worth on the user's own ratings.
+"""Which feature blocks to use, by what they are worth on the user's own ratings.
 
-One weight is changed at a time, from the defaults, and the change is kept if held-out ratings are predicted
-better (:mod:`prefmover.items.held_out`). The search is the same every time and takes some seconds. It sees
-only the ratings that it is given: in an experiment, the training part of each split.
+Blocks are left out one at a time, as long as held-out ratings are predicted as well without one. That takes
+seconds, and is the same every time. It sees only the ratings that it is given: in an experiment, the training
+part of each split. Weights between 0 and 1, or above, gained nothing more (docs/explanation/geometry.md).
+
+Vectors are judged by an item kernel, k(i, j) = exp(-d(i, j)), which needs no distances between users.
+
+- **Ratings.** r_ui - μ - b_u has an offset of the item, shared by similar items (covariance
+  ``similar_items`` k + ``item`` δ), and the user's taste (``taste`` k + ``user``), in units of the noise.
+  Both are Gaussian processes, solved one after the other. The error is the mean absolute error of the
+  held-out ratings.
+- **Implicit feedback** has no ratings to predict. An item that was held out should be nearer to the user's
+  others than items that the user has not chosen, drawn in proportion to their popularity, so that popularity
+  itself wins nothing. The error is the share of pairs in the wrong order.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cache, partial
-from typing import TypeAlias
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from prefmover._greedy import greedy
+from prefmover._typing import Floats, Ints
 from prefmover.data.ratings import Ratings
-from prefmover.errors import InputError
-from prefmover.items import features
-from prefmover.items.geometry import ItemGeometry
-from prefmover.items.held_out import HeldOutRatings
-from prefmover.items.tag_profiles import ProfileInputs
-from prefmover.items.vectors import BlockWeight, ItemVectors
+from prefmover.items.features import ItemVectors, aligned
 
-__all__ = ["FeatureBlocks", "choose_weights"]
+__all__ = ["choose_weights"]
 
 LOG = logging.getLogger(__name__)
 
-GRID = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
-PASSES = 2
 GAIN = 2e-4  # relative decrease of the error; smaller ones are noise
+N_USERS = 400
+N_ITEMS = 1000  # items whose distances are computed for each trial
+MAX_RATINGS = 100  # ratings of a user that are looked at
+MIN_RATINGS = 5
+SHARE = 0.2  # share of a user's ratings that is held out
+MIN_HELD_OUT = 100  # fewer ratings say too little
+N_OTHERS = 20  # items that each held-out interaction is compared with
+DAMPING = 5.0  # added to the number of a user's ratings: the offset of a user with few is shrunk
+COVARIANCE = {"similar_items": 0.25, "item": 0.25, "taste": 0.3, "user": 0.1}
+LOCAL = 4.0  # the rate of the kernel for implicit feedback, where only near items count
 
 Weights: TypeAlias = tuple[float, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class FeatureBlocks:
-    """Feature blocks with weights, and the geometry that they give.
-
-    It is a ``geometry`` for :class:`~prefmover.Dataset`: a function of the ratings, which may choose the
-    weights. Experiments call it with the training ratings of each split.
-
-    If there are tag profiles, they come first, and blocks of dense vectors are features of them
-    (:func:`~prefmover.items.tag_profiles.tag_profiles`). Other blocks are side by side
-    (:func:`~prefmover.items.features.combine`).
-
-    Parameters
-    ----------
-    blocks
-        Blocks side by side.
-    profiles, inner
-        Inputs of tag profiles, and further features of them.
-    weights
-        Weights to begin with: the profiles', those of ``inner``, and those of ``blocks``; all 1 by default.
-    given
-        Which of these weights were given, and stay as they are.
-    origin
-        What the blocks come from, for the name of the geometry.
-    choose
-        Whether ratings choose weights; otherwise these are used.
-    """
-
-    blocks: tuple[ItemVectors, ...]
-    profiles: ProfileInputs | None = None
-    inner: tuple[ItemVectors, ...] = ()
-    weights: Weights = ()
-    given: tuple[bool, ...] = ()
-    origin: str = ""
-    choose: bool = True
-
-    def __post_init__(self) -> None:
-        if self.inner and self.profiles is None:
-            raise InputError("inner blocks are features of tag profiles, and there are none")
-        n = (self.profiles is not None) + len(self.inner) + len(self.blocks)
-        object.__setattr__(self, "weights", self.weights or (1.0,) * n)
-        object.__setattr__(self, "given", self.given or (False,) * n)
-        if not n or len(self.weights) != n or len(self.given) != n:
-            raise InputError(f"{len(self.weights)} weights for {n} feature blocks; expected one for each")
-
-    @property
-    def free(self) -> list[int]:
-        """The blocks whose weights can be chosen: a weight without another one to compare it with cannot."""
-        lone = self.profiles is not None and not self.blocks
-        free = [k for k, given in enumerate(self.given) if not given and not (lone and k == 0)]
-        return free if len(self.weights) > 1 else []
-
-    @property
-    def follows_ratings(self) -> bool:
-        """Whether other ratings may give other distances."""
-        return self.choose and bool(self.free)
-
-    def compares(self, weights: Weights) -> bool:
-        """Return whether a block side by side with others has a weight; inner ones are not side by side."""
-        return any(weights[k] for k in self._side_by_side)
-
-    @property
-    def _side_by_side(self) -> list[int]:
-        return [k for k in range(len(self.weights)) if self.profiles is None or not 1 <= k <= len(self.inner)]
-
-    def vectors(self, weights: Sequence[float] | None = None) -> ItemVectors:
-        """Return the vectors for some weights; a block of weight 0 is left out."""
-        w = list(self.weights if weights is None else weights)
-        blocks = list(self.blocks)
-        if self.profiles is not None:
-            n = 1 + len(self.inner)
-            blocks.insert(0, self.profiles.vectors(self.inner, w[1:n]))
-            w[:n] = w[:1]
-        used = [(block, x) for block, x in zip(blocks, w, strict=True) if x]
-        if not used:
-            raise InputError("every feature block has weight 0; give one of them a weight")
-        if len(used) == 1:
-            return used[0][0]
-        return features.combine(*(block for block, _ in used), weights=[x for _, x in used])
-
-    def scaled(self, weights: Weights) -> Weights:
-        """Return weights that mean the same, in which the largest of blocks side by side is 1."""
-        side = self._side_by_side
-        if any(self.given[k] for k in side):
-            return weights
-        largest = max(weights[k] for k in side)
-        return tuple(x / largest if k in side else x for k, x in enumerate(weights))
-
-    def block_weights(self) -> list[BlockWeight]:
-        """Return name, weight and number of items of each block."""
-        blocks = (*self.inner, *self.blocks)
-        names, known = [block.name for block in blocks], [block.vectors.any(axis=1) for block in blocks]
-        if self.profiles is not None:
-            names.insert(0, "tag profiles")
-            known.insert(0, self.profiles.genres.any(axis=1) | self.profiles.latent.any(axis=1))
-        rows = zip(names, self.weights, map(int, map(np.count_nonzero, known)), strict=True)
-        return [BlockWeight(*row) for row in rows]
-
-    def __call__(self, ratings: Ratings | None) -> ItemGeometry:
-        """Return the geometry; ratings choose the weights, if there are any."""
-        blocks, weights = self, self.block_weights()
-        if self.follows_ratings and ratings is not None:
-            blocks, weights = choose_weights(self, ratings)
-            for one in weights:
-                LOG.info("weight of %s: %s", one.name, one)
-        found = blocks.vectors()
-        name = f"{found.name} of {self.origin}" if self.origin else found.name
-        if any(one.error is not None for one in weights):
-            name += ", weights chosen on held-out ratings"
-        several = tuple(weights) if len(weights) > 1 else ()
-        return ItemGeometry.from_features(found._replace(name=name), blocks=several)
-
-
 def choose_weights(
-    blocks: FeatureBlocks, ratings: Ratings, *, seed: int = 0
-) -> tuple[FeatureBlocks, list[BlockWeight]]:
-    """Return the blocks with chosen weights, and what each is worth.
+    vectors: Callable[[Weights], ItemVectors | None], weights: Weights, free: Sequence[int], ratings: Ratings
+) -> tuple[Weights, list[tuple[float | None, float | None]]]:
+    """Return the weights of feature blocks, 0 for blocks that gain nothing, and what each block is worth.
 
     Parameters
     ----------
-    blocks
-        The blocks. Weights that were given stay.
+    vectors
+        The vectors of all items for some weights; None if no block is left.
+    weights
+        The weights to begin with.
+    free
+        The blocks that may be left out.
     ratings
-        **Training** ratings: some of them are held out to judge the weights.
-    seed
-        Seed of the users and of the ratings that are held out.
+        **Training** ratings: some of them are held out to judge the blocks. With too few of them, the weights
+        stay as they are.
 
-    With too few ratings to hold some out, the weights stay as they are.
+    Returns
+    -------
+    weights
+        The weights: each is the one to begin with, or 0.
+    errors
+        For each block, the errors of the held-out ratings with it and without it; None if they are unknown.
     """
-    held_out = HeldOutRatings.sample(ratings, seed) if blocks.free else None
+    held_out = _HeldOut.sample(ratings)
     if held_out is None:
-        if blocks.free:
-            LOG.info("too few ratings to choose the weights of feature blocks; they are %s", blocks.weights)
-        return blocks, blocks.block_weights()
+        LOG.info("too few ratings to choose the weights of feature blocks; they are %s", weights)
+        return weights, [(None, None)] * len(weights)
 
     @cache
-    def value(weights: Weights) -> float:
-        return -held_out.error(features.aligned(blocks.vectors(weights), ratings.items))
+    def error(weights: Weights) -> float:
+        found = vectors(weights)
+        return np.inf if found is None else held_out.error(aligned(found, ratings.items))
 
-    def step(k: int, grid: Sequence[float], weights: Weights) -> list[Weights]:
-        return [trial for x in grid if blocks.compares(trial := _with(weights, k, x))]
-
-    steps = [partial(step, k, GRID) for k in blocks.free] * PASSES
-    best, _ = greedy(blocks.weights, steps, value, lambda new, old: new > old * (1 - GAIN))
-    # A block that gains nothing is left out: the simplest geometry that is as good.
-    steps = [partial(step, k, (0.0,)) for k in blocks.free]
-    best, _ = greedy(best, steps, value, lambda new, old: new >= old * (1 + GAIN))
-    chosen = replace(blocks, weights=blocks.scaled(best))
-    weights = []
-    for k, one in enumerate(chosen.block_weights()):
-        other = _with(best, k, 0.0 if best[k] else blocks.weights[k] or 1.0)
-        rival = -value(other) if blocks.compares(other) else None
-        errors = (-value(best), rival) if best[k] else (rival, -value(best))
-        weights.append(one._replace(error=errors[0], error_without=errors[1]))
-    return chosen, weights
+    best = weights
+    while fewer := [_with(best, k, 0.0) for k in free if best[k]]:
+        candidate = min(fewer, key=error)
+        if error(candidate) > error(best) * (1 + GAIN):
+            break
+        best = candidate
+    both = [(error(_with(best, k, x)), error(_with(best, k, 0.0))) for k, x in enumerate(weights)]
+    return best, [(with_it, None if without == np.inf else without) for with_it, without in both]
 
 
 def _with(weights: Weights, k: int, weight: float) -> Weights:
     return (*weights[:k], weight, *weights[k + 1 :])
+
+
+class _User(NamedTuple):
+    """One user: positions of items in the sample, and what is left of the ratings without the mean."""
+
+    known: Ints
+    known_values: Floats
+    held: Ints
+    held_values: Floats
+    others: Ints  # (held, N_OTHERS); empty for ratings
+
+
+@dataclass(frozen=True, eq=False)
+class _HeldOut:
+    """Ratings of a sample of users and items (by position), some of them held out.
+
+    Counts and sums are those of the other ratings of each sampled item.
+    """
+
+    items: Ints
+    implicit: bool
+    users: list[_User]
+    counts: Floats
+    sums: Floats
+
+    @classmethod
+    def sample(cls, ratings: Ratings) -> _HeldOut | None:
+        """Return held-out ratings, always the same; None if there are too few ratings."""
+        random, R = np.random.default_rng(0), ratings.matrix
+        counts = np.bincount(R.indices, minlength=R.shape[1])
+        items = np.flatnonzero(counts)
+        if len(items) > N_ITEMS:
+            likely = np.sqrt(counts[items])
+            items = np.sort(random.choice(items, N_ITEMS, replace=False, p=likely / likely.sum()))
+        position = np.full(R.shape[1], -1)
+        position[items] = np.arange(len(items))
+        is_held, parts = np.zeros(R.nnz, bool), []
+        for u in random.permutation(R.shape[0]):
+            rows = np.arange(R.indptr[u], R.indptr[u + 1])
+            rows = random.permutation(rows[position[R.indices[rows]] >= 0])[:MAX_RATINGS]
+            if len(rows) >= MIN_RATINGS:
+                n = max(1, round(SHARE * len(rows)))
+                is_held[rows[:n]] = True
+                parts.append((u, rows[n:], rows[:n]))
+            if len(parts) == N_USERS:
+                break
+        if is_held.sum() < MIN_HELD_OUT:
+            return None
+        values = R.data if ratings.implicit else _without_user_means(ratings, ~is_held)
+        at, popular = position[R.indices], counts[items] / counts[items].sum()
+        users = []
+        for u, known, held in parts:
+            others = np.empty((len(held), 0), np.int64)
+            if ratings.implicit:
+                chosen = at[R.indptr[u] : R.indptr[u + 1]]
+                p = popular.copy()
+                p[chosen[chosen >= 0]] = 0.0
+                if not p.any():
+                    continue
+                others = random.choice(len(items), (len(held), N_OTHERS), p=p / p.sum())
+            users.append(_User(at[known], values[known], at[held], values[held], others))
+        if not users:  # everybody has chosen everything
+            return None
+        n_known = np.bincount(R.indices[~is_held], minlength=R.shape[1])[items].astype(np.float64)
+        sums = np.bincount(R.indices[~is_held], values[~is_held], minlength=R.shape[1])[items].astype(float)
+        return cls(items, ratings.implicit, users, n_known, sums)
+
+    def error(self, vectors: Floats) -> float:
+        """Return the error for unit vectors of all items, in the order of the ratings."""
+        X = vectors[self.items]
+        S = np.clip(X @ X.T, 0.0, 1.0)
+        np.fill_diagonal(S, 1.0)
+        d = np.arccos(S.astype(np.float32)).astype(np.float64)
+        return self._order_error(np.exp(-LOCAL * d)) if self.implicit else self._rating_error(np.exp(-d))
+
+    def _rating_error(self, K: Floats) -> float:
+        from scipy.linalg import cho_factor, cho_solve
+
+        s = COVARIANCE
+        A = s["similar_items"] * K
+        A.flat[:: len(A) + 1] += s["item"]
+        root = np.sqrt(self.counts)
+        system = root[:, None] * A * root
+        system.flat[:: len(A) + 1] += 1.0
+        known = np.divide(self.sums, root, out=np.zeros_like(root), where=root > 0)
+        offsets = A @ (root * cho_solve(cho_factor(system, lower=True), known))
+        taste, errors = s["taste"] * K + s["user"], []
+        for one in self.users:
+            left = one.known_values - offsets[one.known]
+            system = taste[np.ix_(one.known, one.known)]
+            system.flat[:: len(system) + 1] += 1.0
+            predicted = taste[np.ix_(one.held, one.known)] @ np.linalg.solve(system, left)
+            errors.append(np.abs(one.held_values - offsets[one.held] - predicted))
+        return float(np.concatenate(errors).mean())
+
+    def _order_error(self, K: Floats) -> float:
+        errors = []
+        for one in self.users:
+            scores = K[:, one.known] @ one.known_values
+            ahead = scores[one.others] - scores[one.held][:, None]
+            errors.append(((ahead > 0) + 0.5 * (ahead == 0)).ravel())
+        return float(np.concatenate(errors).mean())
+
+
+def _without_user_means(ratings: Ratings, known: np.ndarray) -> Floats:
+    """Return all ratings less the mean and the users' damped offsets of those that are known."""
+    R = ratings.matrix
+    user = np.repeat(np.arange(R.shape[0]), np.diff(R.indptr))
+    mean = R.data[known].mean()
+    sums = np.bincount(user[known], R.data[known] - mean, minlength=R.shape[0])
+    offsets = sums / (np.bincount(user[known], minlength=R.shape[0]) + DAMPING)
+    return np.asarray(R.data - mean - offsets[user])

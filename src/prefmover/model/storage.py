@@ -28,8 +28,7 @@ from prefmover.dataset import ABOUT, Dataset, geometry_if
 from prefmover.errors import InputError
 from prefmover.execution.atomic import cache_folder
 from prefmover.execution.threads import Stages
-from prefmover.items.geometry import ItemGeometry
-from prefmover.items.vectors import BlockWeight
+from prefmover.items.geometry import BlockWeight, ItemGeometry
 from prefmover.measures import Weight, find_measure, weight
 from prefmover.measures.estimates import N_FEATURES, Calibration
 from prefmover.model.base_recommender import BaseRecommender
