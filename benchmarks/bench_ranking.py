@@ -15,7 +15,7 @@ from prefmover.evaluation import metrics
 from prefmover.evaluation.baselines.by_scores import ScoredLists
 from prefmover.evaluation.ranking_task import RankingTask, check_lists
 from prefmover.model import Recommender
-from prefmover.rank.selection import Selection
+from prefmover.rank.recommendations import Selection
 
 NOVELTY = (-1.0, -0.5, -0.25, -0.1, 0.1, 0.25, 0.5, 1.0)
 DIVERSIFY = (0.05, 0.1, 0.2, 0.3, 0.5)
@@ -37,7 +37,7 @@ def dials(data: Dataset, share: float, threads: int | None) -> list[str]:
         lines.append([*row, "" if apart is None else f"{apart:.3f}", f"{share_of_items:.1%}"])
 
     def one_side(side: int) -> ScoredLists:
-        best, selection = [], Selection.from_options(train, 10)
+        best, selection = [], Selection(train, 10)
         for block in np.array_split(users, max(1, len(users) // 500)):
             for user, scores in zip(block, model.ranker_.block(block)[side], strict=True):
                 best.append(selection.best(scores, train.ratings.row(user)[0]))

@@ -10,7 +10,7 @@ from prefmover.errors import InputError
 from prefmover.model import folder, storage
 from prefmover.predict import solver
 from prefmover.rank import RankingSettings, ease
-from prefmover.rank.content import SimilarItems
+from prefmover.rank.ease import SimilarItems
 from tests.messages import names
 
 

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from prefmover import ItemGeometry
-from prefmover.rank import content
-from prefmover.rank.content import SIMILAR_SHARE, SimilarContent, SimilarItems
-from prefmover.rank.ease import ItemSide
+from prefmover.rank import ease
+from prefmover.rank.ease import SIMILAR_SHARE, ItemSide, SimilarContent, SimilarItems
 from tests.oracles import ranking as oracle
 
 
@@ -24,7 +23,7 @@ def test_the_weights_are_those_of_the_twin(seed, n_nearest, n_items):
     geometry = ItemGeometry.from_vectors(range(n_items), vectors, zero="far")
     rated = np.sort(rng.choice(n_items, rng.integers(1, n_items + 1), replace=False))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(content, "N_NEAREST", n_nearest)
+        patch.setattr(ease, "N_NEAREST", n_nearest)
         found = content_weights(geometry, rated)
     twin = oracle.content_weights(geometry.block(), rated.tolist(), n_nearest)
     # Equal distances may change places at the end of the list: the item itself is at distance 0, too.

@@ -15,11 +15,11 @@ from prefmover.predict.low_rank import LandmarkValues
 from prefmover.rank.two_sided import (
     RankingSettings,
     TwoSidedRanker,
+    UserSide,
     mean_squared_like,
     row_angles,
     user_weights,
 )
-from prefmover.rank.user_ridge import UserSide
 from tests.oracles import ranking as oracle
 
 SETTINGS = RankingSettings(item_penalty=3.0, user_penalty=0.5)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
-from prefmover.rank.selection import POOL, Selection
+from prefmover.rank.recommendations import POOL, Selection
 from tests.messages import names
 from tests.oracles import ranking as oracle
 from tests.predict.conftest import make_data
@@ -24,10 +24,10 @@ def random_scores(seed):
 @given(st.integers(0, 10**6), st.integers(1, 25), st.sets(st.integers(0, DATA.n_items - 1)))
 def test_the_best_unrated_items_in_order(seed, n, rated):
     scores, rated = random_scores(seed).round(), np.array(sorted(rated), np.int64)  # with ties
-    best = Selection.from_options(DATA, n).best(scores, rated)
+    best = Selection(DATA, n).best(scores, rated)
     left = [i for i in range(DATA.n_items) if i not in rated]
     assert best.tolist() == sorted(left, key=lambda i: (-scores[i], i))[:n]
-    with_seen = Selection.from_options(DATA, n, seen=True).best(scores, rated)
+    with_seen = Selection(DATA, n, seen=True).best(scores, rated)
     assert with_seen.tolist() == sorted(range(DATA.n_items), key=lambda i: (-scores[i], i))[:n]
 
 
@@ -39,9 +39,9 @@ def test_candidates(seed, least):
     allowed = {item for item in items if item not in exclude and counts[item] >= least}
     if not allowed:
         with pytest.raises(InputError, match=names("items", "exclude")):
-            Selection.from_options(DATA, 30, items=items, exclude=exclude, min_ratings=least)
+            Selection(DATA, 30, items=items, exclude=exclude, min_ratings=least)
         return
-    selection = Selection.from_options(DATA, 30, items=items, exclude=exclude, min_ratings=least)
+    selection = Selection(DATA, 30, items=items, exclude=exclude, min_ratings=least)
     best = selection.best(random_scores(seed), NONE)
     assert {IDS[i] for i in best} == allowed
 
@@ -49,13 +49,13 @@ def test_candidates(seed, least):
 def test_items_without_a_score_are_left_out():
     scores = random_scores(1)
     scores[[0, 5]] = np.nan
-    assert set(Selection.from_options(DATA, 99).best(scores, NONE)) == set(range(DATA.n_items)) - {0, 5}
+    assert set(Selection(DATA, 99).best(scores, NONE)) == set(range(DATA.n_items)) - {0, 5}
 
 
 def test_a_user_who_has_seen_everything():
     everything = np.arange(DATA.n_items)
     for options in ({}, {"novelty": 0.5}, {"diversify": 0.5}):
-        assert Selection.from_options(DATA, 5, **options).best(random_scores(1), everything).tolist() == []
+        assert Selection(DATA, 5, **options).best(random_scores(1), everything).tolist() == []
 
 
 @given(st.integers(0, 10**6), st.integers(1, 5), st.floats(-1, 1).filter(bool))
@@ -63,7 +63,7 @@ def test_novelty_reorders_the_best(seed, n, novelty):
     scores, counts = random_scores(seed).astype(float), DATA.ratings_per_item
     pool = sorted(range(DATA.n_items), key=lambda i: -scores[i])[: POOL * n]
     shifted = {i: scores[i] * (1 + counts[i]) ** (-novelty if scores[i] >= 0 else novelty) for i in pool}
-    best = Selection.from_options(DATA, n, novelty=novelty).best(scores, NONE).tolist()
+    best = Selection(DATA, n, novelty=novelty).best(scores, NONE).tolist()
     assert len(set(best)) == n
     assert [shifted[i] for i in best] == pytest.approx(sorted(shifted.values(), reverse=True)[:n])
 
@@ -74,16 +74,13 @@ def test_novelty_and_diversity_together():
     order = np.argsort(-scores, kind="stable")
     scaled = (shifted[order] - shifted.min()) / np.ptp(shifted)
     expected = order[oracle.marginal_relevance(scaled, DATA.geometry.similarity(order, order), 4, 0.3)]
-    found = Selection.from_options(DATA, 4, novelty=0.5, diversify=0.3).best(scores, NONE)
+    found = Selection(DATA, 4, novelty=0.5, diversify=0.3).best(scores, NONE)
     assert found.tolist() == expected.tolist()
 
 
 def test_novelty_moves_lists_to_less_known_items():
     scores, counts = np.abs(random_scores(4)), DATA.ratings_per_item
-    means = [
-        counts[Selection.from_options(DATA, 6, novelty=v).best(scores, NONE)].mean()
-        for v in (-1, -0.3, 0, 0.3, 1)
-    ]
+    means = [counts[Selection(DATA, 6, novelty=v).best(scores, NONE)].mean() for v in (-1, -0.3, 0, 0.3, 1)]
     assert means == sorted(means, reverse=True)
     assert means[0] > means[-1]
 
@@ -95,14 +92,14 @@ def test_diversity_is_marginal_relevance(seed, n, delta):
     scaled = (scores[pool] - scores[pool].min()) / (np.ptp(scores[pool]) or 1.0)
     similarity = DATA.geometry.similarity(pool, pool)
     expected = pool[oracle.marginal_relevance(scaled, similarity, n, delta)]
-    assert Selection.from_options(DATA, n, diversify=delta).best(scores, NONE).tolist() == expected.tolist()
+    assert Selection(DATA, n, diversify=delta).best(scores, NONE).tolist() == expected.tolist()
 
 
 def test_diverse_lists_are_farther_apart():
     def spread(delta):
         found = []
         for seed in range(20):
-            best = Selection.from_options(DATA, 5, diversify=delta).best(random_scores(seed), NONE)
+            best = Selection(DATA, 5, diversify=delta).best(random_scores(seed), NONE)
             found.append(DATA.geometry.block(best, best).mean())
         return np.mean(found)
 
@@ -132,9 +129,9 @@ def test_diverse_lists_are_farther_apart():
 )
 def test_bad_input(options, message):
     with pytest.raises(InputError, match=message):
-        Selection.from_options(DATA, **{"n": 5, **options})
+        Selection(DATA, **{"n": 5, **options})
 
 
 def test_diversity_needs_a_geometry():
     with pytest.raises(InputError, match="diversify"):
-        Selection.from_options(Dataset(DATA.ratings), 5, diversify=0.5)
+        Selection(Dataset(DATA.ratings), 5, diversify=0.5)

@@ -13,12 +13,12 @@ from prefmover.errors import InputError
 from prefmover.items.geometry import ItemGeometry
 from prefmover.model import Recommender
 from prefmover.predict.low_rank import LowRankKernel
-from prefmover.rank.content import SimilarItems
+from prefmover.rank.ease import SimilarItems
 from prefmover.rank.ranker import SideScores, likes_from
 from prefmover.rank.two_sided import RankingSettings, fit_sides, mean_squared_like, row_angles
 from tests.oracles import ranking as oracle
 from tests.rank.test_ease import random_likes
-from tests.rank.test_user_ridge import kernel_of
+from tests.rank.test_user_side import kernel_of
 
 
 def two_sides(Y, kernel, settings, geometry=None):
@@ -123,7 +123,7 @@ def test_items_without_ratings_get_half_the_mean_score_of_similar_ones():
     Y, (_, kernel) = random_likes(5, 9, 16, 0.8), kernel_of(rng, 9)
     Y[:, [3, 15]] = 0.0
     geometry = ItemGeometry.from_vectors(range(16), np.abs(rng.normal(size=(16, 3))))
-    similar = SimilarItems.from_likes(csr_array(Y), geometry)
+    similar = SimilarItems.fit(np.flatnonzero(Y.any(axis=0)), geometry)
     scores = [
         similar.filled(part) for part in two_sides(Y, kernel, RankingSettings(item_penalty=1.0), geometry)[2]
     ]
@@ -142,9 +142,9 @@ def test_items_without_ratings_get_half_the_mean_score_of_similar_ones():
 
 def test_no_item_is_similar_to_items_without_ratings_if_there_is_none():
     geometry = ItemGeometry.from_vectors(range(3), np.eye(3))
-    assert SimilarItems.from_likes(csr_array((2, 3)), geometry) is None
-    assert SimilarItems.from_likes(csr_array(np.ones((2, 3))), geometry) is None
-    far = SimilarItems.from_likes(csr_array(np.array([[1.0, 0, 0]])), geometry)
+    assert SimilarItems.fit(np.empty(0, np.int64), geometry) is None
+    assert SimilarItems.fit(np.arange(3), geometry) is None
+    far = SimilarItems.fit(np.array([0]), geometry)
     assert far.filled(np.array([[4.0, 0, 0]], np.float32)).tolist() == [[4.0, 2.0, 2.0]]
 
 

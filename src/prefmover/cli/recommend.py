@@ -114,7 +114,7 @@ def recommend(
     With --all, finished parts are saved in OUT.parts until all are done. After an interruption, run the same
     command again to resume.
     """
-    from prefmover.rank.selection import Selection
+    from prefmover.rank.recommendations import Selection
 
     people.check(together, cluster, out, "recommendations.parquet")
     if combine and not together:
@@ -125,7 +125,7 @@ def recommend(
     if selection.by == "rating" and data.ratings.implicit:
         raise InputError("--by rating needs ratings, and the data are implicit feedback; leave it out")
     chosen = selection.arguments(data)
-    Selection.from_options(data, n, **chosen)  # before a fit
+    Selection(data, n, **chosen)  # before a fit
     chosen["by"] = selection.by
     model = fitted(data, model, options, threads)
     if file and people.all_users:

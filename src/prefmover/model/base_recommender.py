@@ -18,8 +18,7 @@ from prefmover.model.batch import By, best_items, recommend_all
 from prefmover.model.estimator import Estimator
 from prefmover.model.inputs import guest_ratings, pair_columns
 from prefmover.predict.predictor import Prediction, Predictions, UserState, clip, how_predicted
-from prefmover.rank.recommendations import Recommendations, RecommendationTable
-from prefmover.rank.selection import Selection
+from prefmover.rank.recommendations import Recommendations, RecommendationTable, Selection
 from prefmover.search import NeighborList
 from prefmover.search.nearest import group_ids, nearest_to_members
 
@@ -101,7 +100,7 @@ class BaseRecommender(Estimator):
         novelty
             From -1, better known items, to 1, less known ones.
         diversify
-            From 0 to 1: how different the items of a list are (:mod:`prefmover.rank.selection`).
+            From 0 to 1: how different the items of a list are (:mod:`prefmover.rank.recommendations`).
         seen
             Whether items that the user has rated may be recommended too.
         reasons
@@ -304,4 +303,4 @@ class BaseRecommender(Estimator):
             raise InputError(
                 'by="rating" needs explicit ratings, and these data are implicit feedback; leave out by='
             )
-        return Selection.from_options(self.data_, n, **options)
+        return Selection(self.data_, n, **options)

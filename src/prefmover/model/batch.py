@@ -27,8 +27,7 @@ from prefmover.explain.recommendation import RecommendationExplanation
 from prefmover.items.geometry import ItemGeometry
 from prefmover.predict.predictor import HOW, UserState, clip, how_predicted
 from prefmover.rank.ranker import SideScores
-from prefmover.rank.recommendations import RecommendationTable
-from prefmover.rank.selection import Selection
+from prefmover.rank.recommendations import RecommendationTable, Selection
 
 if TYPE_CHECKING:
     from prefmover.model.base_recommender import BaseRecommender

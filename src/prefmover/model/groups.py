@@ -28,7 +28,7 @@ from prefmover.errors import InputError
 from prefmover.explain.recommendation import member_reason
 from prefmover.model.batch import By, item_scores
 from prefmover.predict.predictor import UserState, clip
-from prefmover.rank.selection import Selection
+from prefmover.rank.recommendations import Selection
 
 if TYPE_CHECKING:
     from prefmover.model.base_recommender import BaseRecommender

@@ -22,7 +22,7 @@ from prefmover.model.estimator import Fitted, Head
 from prefmover.predict.centering import Centering, CenteringName, check_centering
 from prefmover.predict.knn import KNNPredictor, Neighborhood
 from prefmover.predict.similarity import UserSimilarity
-from prefmover.rank.votes import VoteRanker
+from prefmover.rank.ranker import VoteRanker
 
 __all__ = ["KNNRecommender"]
 

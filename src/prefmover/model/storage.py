@@ -40,10 +40,8 @@ from prefmover.predict.gaussian_process import KernelPredictor, RatingSettings
 from prefmover.predict.low_rank import MIN_EIGENVALUE, LowRankKernel
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.solver import Coefficients
-from prefmover.rank.content import SimilarItems
-from prefmover.rank.ease import ItemSide
-from prefmover.rank.two_sided import RankingSettings, TwoSidedRanker
-from prefmover.rank.user_ridge import UserSide
+from prefmover.rank.ease import ItemSide, SimilarItems
+from prefmover.rank.two_sided import RankingSettings, TwoSidedRanker, UserSide
 
 __all__ = [
     "check_arrays",
@@ -378,7 +376,7 @@ def _ranker(
         raise InputError("ranking.similar is damaged: an item is not similar to itself")
     mixtures = None if similar is None else SimilarItems(similar)
     self_values = arrays["landmark_self_values"]
-    return TwoSidedRanker(similarity, settings, self_values, item_side, user_side, mixtures)
+    return TwoSidedRanker(similarity, mixtures, settings, self_values, item_side, user_side)
 
 
 def _predictor(

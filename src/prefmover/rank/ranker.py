@@ -1,4 +1,4 @@
-"""Rankers: the scores that a list of recommendations is ordered by, and the terms that they are sums of.
+"""Rankers: the scores that a list is ordered by, and the terms that they are sums of. The votes of neighbors.
 
 The *likes* y are 0 where there is no rating. For ratings, y_ui = r_ui - r̄_u / 2: a rating below half of the
 user's mean counts against. For implicit feedback, y is the strength of the interaction.
@@ -7,7 +7,8 @@ user's mean counts against. For implicit feedback, y is the strength of the inte
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
@@ -16,16 +17,19 @@ import numpy as np
 from prefmover._pickled import PickledFields
 from prefmover._typing import Floats, Ints, Singles
 from prefmover.data.ratings import Ratings
+from prefmover.dataset import geometry_if
 from prefmover.errors import InputError
+from prefmover.measures import Weight
 from prefmover.predict.predictor import UserState
 from prefmover.predict.similarity import UserSimilarity
+from prefmover.rank.ease import SimilarItems
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     Likes: TypeAlias = csr_array[Any, tuple[int, int]]
 
-__all__ = ["NearerThan", "Ranker", "ScoreTerms", "SideScores", "likes_from"]
+__all__ = ["NearerThan", "Ranker", "ScoreTerms", "SideScores", "VoteRanker", "likes_from"]
 
 
 class SideScores(NamedTuple):
@@ -97,13 +101,26 @@ def likes_from(ratings: Ratings) -> Likes:
 
 @dataclass(frozen=True, eq=False)
 class Ranker(PickledFields, ABC):
-    """A fitted ranking. Users and items are positions."""
+    """A fitted ranking. Users and items are positions.
+
+    Attributes
+    ----------
+    similarity
+        The measure between the users of the data.
+    similar
+        For items without ratings, similar items; None if there is no such item, or no geometry.
+    """
 
     similarity: UserSimilarity
+    similar: SimilarItems | None
 
     @abstractmethod
     def place(self, state: UserState) -> Any:
         """Return what the scores of a user with ratings need; a state carries it as ``ranking``."""
+
+    def placed(self, state: UserState) -> Any:
+        """Return :meth:`place`, which the state may carry."""
+        return self.place(state) if state.ranking is None else state.ranking
 
     @abstractmethod
     def _block(self, users: Ints) -> SideScores:
@@ -140,9 +157,13 @@ class Ranker(PickledFields, ABC):
         ``compared`` is as in :meth:`prefmover.predict.predictor.Predictor.with_data`.
         """
 
-    @abstractmethod
     def with_items(self, similarity: UserSimilarity) -> Self:
-        """Return the ranker of data with more items, which nobody has rated."""
+        """Return the ranker of data with more items, which nobody has rated: they are like similar ones."""
+        rated = np.arange(self.similarity.data.n_items)
+        if self.similar is not None:
+            rated = np.flatnonzero(~self.similar.is_unrated)
+        similar = SimilarItems.fit(rated, similarity.data.require_geometry("a new item"))
+        return replace(self, similarity=similarity, similar=similar)
 
     @cached_property
     def likes(self) -> Any:
@@ -162,7 +183,7 @@ class Ranker(PickledFields, ABC):
 
     def block(self, users: Ints) -> SideScores:
         """Return the scores of users of the data, (users, n_items); without ratings, mean likes."""
-        scores, empty = self._block(users), np.diff(self.likes.indptr)[users] == 0
+        scores, empty = self._filled(self._block(users)), np.diff(self.likes.indptr)[users] == 0
         if empty.any():
             scores.items[empty], scores.users[empty] = 0.0, self.mean_likes
         return scores
@@ -170,8 +191,16 @@ class Ranker(PickledFields, ABC):
     def scores(self, state: UserState) -> SideScores:
         """Return the scores of one user, (1, n_items); those of a user without ratings are mean likes."""
         if len(state.rated):
-            return self._scores(state)
+            return self._filled(self._scores(state))
         return SideScores(np.zeros((1, len(self.mean_likes)), np.float32), self.mean_likes[None])
+
+    def _filled(self, scores: SideScores) -> SideScores:
+        """Return scores with those of unrated items, which are mixtures."""
+        return scores if self.similar is None else SideScores(*map(self.similar.filled, scores))
+
+    def _columns(self, items: Ints, of: Callable[[Ints], Any]) -> Floats:
+        """Return columns of a function of items; those of unrated items are mixtures."""
+        return np.asarray(of(items), np.float64) if self.similar is None else self.similar.columns(items, of)
 
     def terms(self, state: UserState, items: Ints, users: Ints | None = None) -> ScoreTerms:
         """Return all terms of the scores of items; the sums over both kinds are the scores.
@@ -185,3 +214,84 @@ class Ranker(PickledFields, ABC):
         rows, n_users = slice(None) if users is None else users, self.similarity.data.n_users
         likes = self.likes[rows][:, items].toarray() / n_users
         return ScoreTerms(np.empty(0), np.empty((0, len(items))), np.full(len(likes), 1 / n_users), likes)
+
+
+@dataclass(frozen=True, eq=False)
+class VoteRanker(Ranker):
+    """The ranking of a neighbor average: the k nearest users vote with their likes, Σ_v w_uv y_vj.
+
+    An item that one neighbor gave five stars gets one vote; one that many liked gets many. Weights are
+    divided by the sum of their sizes, so that a score is a mean like.
+
+    Attributes
+    ----------
+    weight
+        The rule that turns values of the measure into weights.
+    k
+        The number of neighbors.
+    """
+
+    weight: Weight
+    k: int
+
+    @classmethod
+    def fit(cls, similarity: UserSimilarity, weight: Weight, k: int) -> Self:
+        """Return the ranker of the users of the data."""
+        data = similarity.data
+        geometry = geometry_if(data, similarity.measure.needs_geometry)
+        similar = SimilarItems.fit(np.flatnonzero(data.ratings_per_item), geometry)
+        return cls(similarity, similar, weight, k)
+
+    def place(self, state: UserState) -> tuple[Ints, Floats]:
+        """Return the nearest users of one user, and their weights."""
+        nearest = self.similarity.nearest(state.who, self.k)
+        return nearest.neighbors, self.weight(nearest.values)
+
+    def _block(self, users: Ints) -> SideScores:
+        nearest = self.similarity.nearest(users, self.k)
+        return self._votes(nearest.indptr, nearest.neighbors, self.weight(nearest.values))
+
+    def _scores(self, state: UserState) -> SideScores:
+        neighbors, weights = self.placed(state)
+        return self._votes(np.array([0, len(neighbors)]), neighbors, weights)
+
+    def like_minded(self, state: UserState, k: int) -> Ints:
+        """Return the nearest k of the users who vote."""
+        neighbors: Ints = self.placed(state)[0]
+        return neighbors[:k]
+
+    def nearer_than(self, state: UserState, users: Ints, values: Floats | None) -> NearerThan:
+        """Return how near some of the users who vote are: all others are less near than those after them."""
+        neighbors, n_others = self.placed(state)[0], self.similarity.data.n_users - (state.position >= 0)
+        order = np.argsort(neighbors, kind="stable")
+        rank = order[np.searchsorted(neighbors, users, sorter=order)]
+        return NearerThan((n_others - 1 - rank) / n_others, estimated=False)
+
+    def _terms(self, state: UserState, items: Ints, users: Ints | None) -> ScoreTerms:
+        neighbors, some = self.placed(state)
+        likes, some = self.own_likes(state).data, np.nan_to_num(some)
+        weights = np.zeros(self.similarity.data.n_users)
+        weights[neighbors] = some / (np.abs(some).sum() or 1.0)
+        rows = slice(None) if users is None else users
+        weights, given = weights[rows], self.likes[rows]
+
+        def votes(some: Ints) -> Floats:
+            return np.asarray(weights[:, None] * given[:, some].toarray())
+
+        return ScoreTerms(likes, np.zeros((len(likes), len(items))), weights, self._columns(items, votes))
+
+    def with_data(
+        self, similarity: UserSimilarity, users: Ints, compared: list[tuple[Floats, float]] | None
+    ) -> Self:
+        """Return the ranker of other data."""
+        return self.fit(similarity, self.weight, self.k)
+
+    def _votes(self, indptr: Ints, neighbors: Ints, weights: Floats) -> SideScores:
+        from scipy.sparse import csr_array
+
+        shape = (len(indptr) - 1, self.similarity.data.n_users)
+        matrix = csr_array((np.nan_to_num(weights), neighbors, indptr), shape=shape)
+        total = np.bincount(np.repeat(np.arange(shape[0]), np.diff(indptr)), np.abs(matrix.data), shape[0])
+        votes = np.asarray((matrix @ self.likes).toarray(), np.float32)
+        votes /= np.where(total > 0, total, 1.0)[:, None].astype(np.float32)
+        return SideScores(np.zeros_like(votes), votes)

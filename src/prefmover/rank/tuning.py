@@ -25,7 +25,7 @@ from prefmover.data.splits import random_split
 from prefmover.execution.threads import slices
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.solver import sum_rows
-from prefmover.rank.content import SimilarContent
+from prefmover.rank.ease import SimilarContent
 from prefmover.rank.ndcg import ndcg
 from prefmover.rank.ranker import likes_from
 from prefmover.rank.two_sided import RankingSettings, mean_squared_like, row_angles, user_weights

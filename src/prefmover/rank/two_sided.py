@@ -6,16 +6,32 @@ ranked by a score of two parts, each of which is a sum that can be shown:
 .. math:: \mathrm{score}(u, j) = \underbrace{\sum_{i \in I_u} y_{ui} B_{ij}}_{\text{because you liked } i}
           + \underbrace{\sum_{v \ne u} K_{uv} A_{vj}}_{\text{because } v \text{, who is like you, liked it}}
 
-The item side (:mod:`prefmover.rank.ease`) is fitted to the likes; the user side
-(:mod:`prefmover.rank.user_ridge`) to what the item side leaves.
+The item side (:mod:`prefmover.rank.ease`) is fitted to the likes, the user side to what the item side leaves.
+Items without ratings are scored through similar ones. Users without ratings get the mean likes of all users.
 
-Items without ratings are scored through similar ones (:mod:`prefmover.rank.content`). Users without ratings
-get the mean likes of all users.
+**The user side** is kernel ridge regression over users. The target R (users x items) is what the item side
+leaves of the likes. With a kernel of users K = ΦΦᵀ and a penalty λ,
+
+.. math:: S = K (K + \lambda I)^{-1} R = \Phi W, \qquad W = (\Phi^T\Phi + \lambda I)^{-1} \Phi^T R,
+          \qquad A = (K + \lambda I)^{-1} R = (R - \Phi W) / \lambda,
+
+so the score of item j for user u is Σ_v K_uv A_vj, a sum over users: the closer v and the more v likes j
+beyond what was expected, the larger the part.
+
+A user's own row is left out of the user's own score, as if the user had come after the fit. With the leverage
+h_u = φ_uᵀ (ΦᵀΦ + λI)⁻¹ φ_u, that is
+
+.. math:: S_u^{(-u)} = (S_u - h_u R_u) / (1 - h_u), \qquad
+          A_v^{(-u)} = A_v + \frac{K^{-}_{vu}}{1 - h_u} A_u, \qquad
+          K^{-}_{vu} = \phi_v^T (\Phi^T\Phi + \lambda I)^{-1} \phi_u.
+
+For items that the user has not rated, the item side plus this is 1 / (1 - h_u) times the item side plus S_u:
+the order of the items is the same. But now users of the data and guests are treated alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
@@ -36,10 +52,8 @@ from prefmover.predict.low_rank import (
 from prefmover.predict.predictor import UserState
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.solver import sum_rows
-from prefmover.rank.content import SimilarContent, SimilarItems
-from prefmover.rank.ease import ItemSide
+from prefmover.rank.ease import ItemSide, SimilarContent, SimilarItems
 from prefmover.rank.ranker import NearerThan, Ranker, ScoreTerms, SideScores, likes_from
-from prefmover.rank.user_ridge import UserSide
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -49,6 +63,7 @@ if TYPE_CHECKING:
 __all__ = [
     "RankingSettings",
     "TwoSidedRanker",
+    "UserSide",
     "fit_sides",
     "mean_squared_like",
     "row_angles",
@@ -73,7 +88,7 @@ class RankingSettings:
     user_penalty
         λ of the user side.
     content
-        What the likes of items of similar content are multiplied by; see :mod:`prefmover.rank.content`.
+        What the likes of items of similar content are multiplied by; see :mod:`prefmover.rank.ease`.
     """
 
     item_penalty: float = 750.0
@@ -144,6 +159,116 @@ def user_weights(
     return out if angles is None or not s.overlap else out * np.exp(-s.overlap * angles)
 
 
+@dataclass(frozen=True, eq=False)
+class UserSide:
+    """A solved regression over users.
+
+    Attributes
+    ----------
+    kernel
+        The users as features.
+    penalty
+        λ.
+    inverse
+        (rank, rank) (ΦᵀΦ + λI)⁻¹.
+    weights
+        (rank, n_items) W.
+    """
+
+    kernel: LowRankKernel
+    penalty: float
+    inverse: Singles
+    weights: Singles
+
+    @classmethod
+    def fit(cls, kernel: LowRankKernel, moment: Singles, penalty: float) -> Self:
+        """Return the user side, given ΦᵀR, (rank, n_items).
+
+        Examples
+        --------
+        >>> kernel = LowRankKernel.fit(np.array([0, 1]), np.array([[1.0, 0.5], [0.5, 1.0]]).__getitem__, 2)
+        >>> side = UserSide.fit(kernel, kernel.features.T, penalty=1.0)  # R is the identity
+        >>> (kernel.features @ side.weights).round(4)  # K (K + I)^-1
+        array([[0.4667, 0.1333],
+               [0.1333, 0.4667]], dtype=float32)
+        """
+        from scipy.linalg import cho_factor, cho_solve
+
+        if not 0 < penalty < np.inf:
+            raise InputError(f"the penalty of the user side is {penalty!r}; give a number above 0")
+        gram = (kernel.features.T @ kernel.features).astype(np.float64)
+        gram[np.diag_indices_from(gram)] += penalty
+        inverse = cho_solve(cho_factor(gram, lower=True), np.eye(len(gram)))
+        symmetric: Singles = ((inverse + inverse.T) / 2).astype(np.float32)
+        return cls(kernel, penalty, symmetric, symmetric @ moment)
+
+    def leverage(self, users: Ints) -> Floats:
+        """Return h_u of users by position."""
+        some = self.kernel.features[users]
+        h: Floats = np.einsum("ur,ur->u", some @ self.inverse, some, dtype=np.float64)
+        return h
+
+    def scores(self, features: Singles) -> Singles:
+        """Return the scores of users with these features who are not in the data, (n, n_items)."""
+        return features @ self.weights
+
+    def own_scores(self, users: Ints, target: Singles) -> Singles:
+        """Return the scores of users of the data, without their own rows; ``target`` is R of these users."""
+        h: Singles = self.leverage(users)[:, None].astype(np.float32)
+        scores = self.scores(self.kernel.features[users]) - h * target
+        return np.asarray(scores / (1 - h), np.float32)
+
+    def parts(
+        self, features: Singles, position: int, residuals: Singles, users: Ints | None = None
+    ) -> Floats:
+        """Return the part of each user in a user's score of items, (users, items): K_uv A_vj.
+
+        Parameters
+        ----------
+        features
+            (rank,) the user.
+        position
+            The user's position, -1 for a guest; a user of the data has no part in their own score.
+        residuals
+            (users, items) R of these users and items, less the scores Φ W: λ A.
+        users
+            Positions of the users, the user's own among them; all users by default.
+        """
+        phi = self.kernel.features if users is None else self.kernel.features[users]
+        coefficients = residuals.astype(np.float64) / self.penalty
+        own = np.flatnonzero(users == position)[0] if users is not None and position >= 0 else position
+        if position >= 0:
+            through = (phi @ (self.inverse @ features)).astype(np.float64)
+            coefficients += np.outer(through / (1 - through[own]), coefficients[own])
+        parts = (phi @ features).astype(np.float64)[:, None] * coefficients
+        if position >= 0:
+            parts[own] = 0.0
+        return parts
+
+    def updated(
+        self, kernel: LowRankKernel, users: Ints, targets: Iterable[tuple[Singles | None, Singles]]
+    ) -> Self:
+        """Return the side with some rows changed or added: users of ``kernel``, which has them all.
+
+        The targets of each, (n_items,), are the one to take out, None for a new user, and the one to put in.
+        """
+        inverse, weights = self.inverse, self.weights
+        for user, (old, new) in zip(users.tolist(), targets, strict=True):
+            if old is not None:
+                inverse, weights = _with_row(inverse, weights, self.kernel.features[user], old, -1)
+            inverse, weights = _with_row(inverse, weights, kernel.features[user], new, 1)
+        return replace(self, kernel=kernel, inverse=inverse, weights=weights)
+
+
+def _with_row(
+    inverse: Singles, weights: Singles, phi: Singles, target: Singles, sign: int
+) -> tuple[Singles, Singles]:
+    """Add a row φ, with its target, by the formula of Sherman and Morrison; with sign -1, take it out."""
+    step = inverse @ phi
+    gain = sign * step / (1 + sign * (phi @ step))
+    return inverse - np.outer(gain, step), weights + np.outer(gain, target - phi @ weights)
+
+
 def fit_sides(
     likes: Likes,
     geometry: ItemGeometry | None,
@@ -176,15 +301,12 @@ class TwoSidedRanker(Ranker):
         (landmarks,) the measure between each landmark and itself.
     item_side, user_side
         The sides.
-    similar
-        For items without ratings, similar items; None if there is no such item, or no geometry.
     """
 
     settings: RankingSettings
     landmark_self_values: Floats
     item_side: ItemSide
     user_side: UserSide
-    similar: SimilarItems | None
 
     @classmethod
     def fit(
@@ -208,8 +330,8 @@ class TwoSidedRanker(Ranker):
 
         kernel = user_kernel(compared, weight(settings.weight), factors if overlap else None)
         sides = fit_sides(likes, geometry, kernel, settings, content, n_threads)
-        self_values = compared.self_values[compared.landmarks]
-        return cls(similarity, settings, self_values, *sides, SimilarItems.from_likes(likes, geometry))
+        similar = SimilarItems.fit(np.unique(likes.indices).astype(np.int64), geometry)
+        return cls(similarity, similar, settings, compared.self_values[compared.landmarks], *sides)
 
     def place(self, state: UserState) -> Singles:
         """Return the features of a user."""
@@ -217,13 +339,9 @@ class TwoSidedRanker(Ranker):
             features: Singles = self.user_side.kernel.features[state.position]
             return features
         assert state.to_landmarks is not None
-        return self._placed(likes_from(state.guest), *state.to_landmarks)[0]
+        return self._place(likes_from(state.guest), *state.to_landmarks)[0]
 
-    def _features(self, state: UserState) -> Singles:
-        features: Singles = self.place(state) if state.ranking is None else state.ranking
-        return features
-
-    def _placed(self, likes: Likes, values: Floats, self_value: float) -> tuple[Singles, float]:
+    def _place(self, likes: Likes, values: Floats, self_value: float) -> tuple[Singles, float]:
         """Return the features of one user, and the part of the user that the landmarks do not explain."""
         angles = row_angles(likes, self._landmark_likes) if self.settings.overlap else None
         weights = user_weights(
@@ -241,20 +359,17 @@ class TwoSidedRanker(Ranker):
         rows = self.likes[users]
         items = self.item_side.scores(rows)
         rest = rows.toarray().astype(np.float32) - items
-        return self._with_similar(SideScores(items, self.user_side.own_scores(users, rest)))
+        return SideScores(items, self.user_side.own_scores(users, rest))
 
     def _scores(self, state: UserState) -> SideScores:
         if state.guest is None:
             return self._block(np.array([state.position]))
-        users = self.user_side.scores(self._features(state)[None])
-        return self._with_similar(SideScores(self.item_side.scores(self.own_likes(state)), users))
-
-    def _with_similar(self, scores: SideScores) -> SideScores:
-        return scores if self.similar is None else SideScores(*map(self.similar.filled, scores))
+        users = self.user_side.scores(self.placed(state)[None])
+        return SideScores(self.item_side.scores(self.own_likes(state)), users)
 
     def like_minded(self, state: UserState, k: int) -> Ints:
         """Return the k users with the largest K_uv, largest first, if the measure is defined for them."""
-        best = self.user_side.kernel.largest(self._features(state), k, state.position)
+        best = self.user_side.kernel.largest(self.placed(state), k, state.position)
         if self.similarity.calibration is not None or not len(best):
             return best
         # Through others, a user may have a weight for whom the measure itself is undefined.
@@ -292,7 +407,7 @@ class TwoSidedRanker(Ranker):
         return self.similarity.to_landmarks(self.similarity.data.ratings.take(users=[state.position]))[0]
 
     def _terms(self, state: UserState, items: Ints, users: Ints | None) -> ScoreTerms:
-        own, features, rows = self._features(state), self.user_side.kernel.features, self.own_likes(state)
+        own, features, rows = self.placed(state), self.user_side.kernel.features, self.own_likes(state)
         everyone = np.arange(len(features)) if users is None else users
         weights = (features[everyone] @ own).astype(np.float64)
         weights[everyone == state.position] = 0.0
@@ -314,10 +429,6 @@ class TwoSidedRanker(Ranker):
         terms = self._columns(items, of)
         return terms if users is None else terms[:-1]
 
-    def _columns(self, items: Ints, of: Callable[[Ints], Any]) -> Floats:
-        """Return columns of a function of items; those of unrated items are mixtures."""
-        return np.asarray(of(items), np.float64) if self.similar is None else self.similar.columns(items, of)
-
     def with_data(
         self, similarity: UserSimilarity, users: Ints, compared: list[tuple[Floats, float]] | None
     ) -> Self:
@@ -325,19 +436,17 @@ class TwoSidedRanker(Ranker):
 
         The item side and the places of all other users stay as they are; the user side is updated row by row.
         """
-        before, side, likes = self.likes, self.user_side, likes_from(similarity.data.ratings)
         assert compared is not None
-        rows = [likes[[user]] for user in users.tolist()]
-        places = [self._placed(row, *values) for row, values in zip(rows, compared, strict=True)]
-        n_changed = int(np.count_nonzero(users < before.shape[0]))
-        for user, place, row in zip(users[:n_changed].tolist(), places, rows, strict=False):
-            side = side.replaced(user, *place, self._left(before[[user]]), self._left(row))
-        if len(users) > n_changed:
-            features, unexplained = zip(*places[n_changed:], strict=True)
-            columns = np.stack(features), np.array(unexplained)
-            kernel = side.kernel.with_rows(users[n_changed:], *columns, likes.shape[0])
-            side = side.extended(kernel, (self._left(row) for row in rows[n_changed:]))
-        return replace(self, similarity=similarity, user_side=side)
+        likes, kernel = likes_from(similarity.data.ratings), self.user_side.kernel
+        known = users < self.likes.shape[0]
+        places = [self._place(likes[[u]], *values) for u, values in zip(users, compared, strict=True)]
+        features, unexplained = zip(*places, strict=True)
+        kernel = kernel.with_rows(users, np.stack(features), np.array(unexplained), likes.shape[0])
+        targets = (
+            (self._left(self.likes[[u]]) if was_there else None, self._left(likes[[u]]))
+            for u, was_there in zip(users, known, strict=True)
+        )
+        return replace(self, similarity=similarity, user_side=self.user_side.updated(kernel, users, targets))
 
     def _left(self, row: Likes) -> Singles:
         """Return what the item side leaves of a row of likes, (n_items,)."""
@@ -346,15 +455,7 @@ class TwoSidedRanker(Ranker):
 
     def with_items(self, similarity: UserSimilarity) -> Self:
         """Return the ranker of data with more items, which are ranked through similar ones."""
-        geometry, side = similarity.data.require_geometry("a new item"), self.user_side
-        n_before, n_items = self.item_side.n_items, similarity.data.n_items
-        rated = np.arange(n_before)
-        similar = self.similar.with_items(geometry) if self.similar else SimilarItems.fit(rated, geometry)
-        none = np.zeros((len(side.weights), n_items - n_before), np.float32)
-        return replace(
-            self,
-            similarity=similarity,
-            item_side=self.item_side.with_items(n_items),
-            user_side=replace(side, weights=np.concatenate([side.weights, none], axis=1)),
-            similar=similar,
-        )
+        item_side, side = self.item_side.with_items(similarity.data.n_items), self.user_side
+        none = np.zeros((len(side.weights), item_side.n_items - self.item_side.n_items), np.float32)
+        side = replace(side, weights=np.concatenate([side.weights, none], axis=1))
+        return replace(super().with_items(similarity), item_side=item_side, user_side=side)

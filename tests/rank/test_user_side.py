@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from prefmover.errors import InputError
 from prefmover.predict.low_rank import LowRankKernel
-from prefmover.rank.user_ridge import UserSide
+from prefmover.rank.two_sided import UserSide
 from tests.oracles import ranking as oracle
 
 sizes = st.integers(0, 10**6), st.integers(2, 10), st.integers(1, 6), st.sampled_from([0.3, 1.0, 10.0, 100.0])
@@ -92,9 +92,10 @@ def test_changed_and_added_rows_are_those_of_a_new_fit(seed, n, n_items, penalty
     features = first.features.copy()
     features[1] = kernel.features[n]  # elsewhere
     side = fit(replace(first, features=features), before, penalty)
-    changed = side.replaced(1, kernel.features[1], float(kernel.unexplained[1]), before[1], R[1])
+    changed = side.updated(first, np.array([1]), [(before[1], R[1])])
     same(changed, fit(first, R[:n], penalty))
-    same(changed.extended(kernel, R[n:]), fit(kernel, R, penalty))
+    added = changed.updated(kernel, np.array([n, n + 1]), [(None, row) for row in R[n:]])
+    same(added, fit(kernel, R, penalty))
 
 
 def test_many_changes_do_not_drift():
@@ -105,7 +106,7 @@ def test_many_changes_do_not_drift():
     for _ in range(2000):
         u = int(rng.integers(40))
         new = rng.normal(size=5).astype(np.float32)
-        side = side.replaced(u, kernel.features[u], float(kernel.unexplained[u]), target[u], new)
+        side = side.updated(kernel, np.array([u]), [(target[u], new)])
         target[u] = new
     assert side.weights == pytest.approx(fit(kernel, target, 1.0).weights, abs=1e-2)
 
