@@ -1,4 +1,4 @@
-from prefmover.cli.demo import Demo, DemoNeighbor, DemoRecommendation, demo_page
+from prefmover.cli.demo import Demo, demo_page
 from prefmover.explain import explain_users
 from tests.explain.films import five_films
 
@@ -8,9 +8,9 @@ def test_the_page_shows_everything():
         user="ann",
         about="Five films & five viewers.",
         ratings=[("Alien", 5.0)],
-        neighbors=[DemoNeighbor("bob", 0.25, 1)],
+        neighbors=[{"user": "bob", "distance": 0.25, "n_common": 1}],
         explanation=explain_users(five_films(), 0, 1),
-        recommendations=[DemoRecommendation("Aliens", 4.5, ["bob gave it 5"])],
+        recommendations=[{"title": "Aliens", "rating": 4.5, "reasons": ["bob gave it 5"]}],
         shares=["1:9"],
         errors=[("PMD", [0.75])],
         pictures={"plan": "<svg></svg>"},

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
@@ -33,22 +33,6 @@ NOTE = (
 )
 
 
-class DemoNeighbor(NamedTuple):
-    """A near viewer, with the number of items that both rated."""
-
-    user: str
-    distance: float
-    n_common: int
-
-
-class DemoRecommendation(NamedTuple):
-    """A recommended title, its predicted rating, and the reasons as sentences."""
-
-    title: str
-    rating: float
-    reasons: Sequence[str]
-
-
 @dataclass(slots=True)
 class Demo:
     """The content of the page."""
@@ -56,9 +40,9 @@ class Demo:
     user: str
     about: str  # the data
     ratings: list[tuple[str, float]]  # (title, rating), best first
-    neighbors: list[DemoNeighbor]
+    neighbors: list[dict[str, Any]]  # user, distance, n_common: items that both rated
     explanation: UserExplanation  # why one of the neighbors is near
-    recommendations: list[DemoRecommendation]
+    recommendations: list[dict[str, Any]]  # title, predicted rating, reasons
     lists: list[tuple[str, float]] = field(default_factory=list)  # (method, nDCG@10 of its lists)
     shares: list[str] = field(default_factory=list)  # ratios of training to test ratings: heads of the errors
     errors: list[tuple[str, list[float]]] = field(default_factory=list)  # (method, error at each share)
@@ -95,10 +79,11 @@ def demo(
     )
     rated, label = data.ratings[viewer], partial(item_label, data)
     neighbors = [
-        DemoNeighbor(one.user, one.distance, n_common(data, rated, one.user)) for one in table[viewer]
+        {"user": one.user, "distance": one.distance, "n_common": n_common(data, rated, one.user)}
+        for one in table[viewer]
     ]
     # Other measures cannot find a neighbor without items in common.
-    least_common = min(neighbors, key=lambda one: (one.n_common, one.distance))
+    least_common = min(neighbors, key=lambda one: (one["n_common"], one["distance"]))
     start = time.perf_counter()
     model = fitted(data, None, ModelOptions(), threads)
     fit = f"The default model, fitted in {duration(time.perf_counter() - start)}, recommends:"
@@ -108,8 +93,10 @@ def demo(
         about=f"Built-in data: {describe(data.ratings)}. The films are real, the viewers are simulated.",
         ratings=sorted(((label(film), r) for film, r in rated.items()), key=lambda pair: -pair[1]),
         neighbors=neighbors,
-        explanation=explain_users(data, user, data.user_position(least_common.user)),
-        recommendations=[DemoRecommendation(one.title, one.rating or 0.0, one.reasons) for one in best],
+        explanation=explain_users(data, user, data.user_position(least_common["user"])),
+        recommendations=[
+            {"title": one.title, "rating": one.rating or 0.0, "reasons": one.reasons} for one in best
+        ],
         shares=[share_name(share) for share in SHARES],
         lists=_lists(data, folder, threads),
         errors=_errors(data, folder, threads),
@@ -118,9 +105,9 @@ def demo(
     report = _write(page, folder)
     answer = {
         "viewer": viewer,
-        "neighbors": [one._asdict() for one in page.neighbors],
+        "neighbors": page.neighbors,
         "explanation": page.explanation.to_dict(),
-        "recommendations": [one._asdict() for one in page.recommendations],
+        "recommendations": page.recommendations,
         "lists": dict(page.lists),
         "errors": dict(page.errors),
         "report": str(report),
@@ -130,30 +117,32 @@ def demo(
 
 def _lists(data: Dataset, folder: Path, threads: int | None) -> list[tuple[str, float]]:
     """Return nDCG@10 of the lists of each recommender on held-out ratings, the default first."""
-    from prefmover.evaluation import evaluate
-
-    with progress("comparing lists") as callback:
-        evaluation = evaluate(
-            data, LISTS, folder=folder / "lists", train=LISTS_SHARE, task="ranking",
-            title="Recommended lists: the built-in data", n_threads=threads, progress=callback,
-        )  # fmt: skip
-    return [(row["label"], row["ndcg"]) for row in evaluation.summary().to_pylist()]
+    title = "Recommended lists: the built-in data"
+    rows = _evaluated(data, LISTS, folder / "lists", title, threads, train=LISTS_SHARE, task="ranking")
+    return [(row["label"], row["ndcg"]) for row in rows]
 
 
 def _errors(data: Dataset, folder: Path, threads: int | None) -> list[tuple[str, list[float]]]:
     """Return the mean absolute error of each recommender at each share."""
-    from prefmover.evaluation import evaluate
-
     names = ("default", *(f"knn:{name}" for name in MEASURES), "bias", "user-mean")
-    with progress("comparing measures") as callback:
-        evaluation = evaluate(
-            data, names, folder=folder / "comparison", train=SHARES, ks=(40,),
-            title="Measures with few ratings: the built-in data", n_threads=threads, progress=callback,
-        )  # fmt: skip
+    title = "Measures with few ratings: the built-in data"
     errors: dict[str, dict[float, float]] = {}
-    for row in evaluation.summary().to_pylist():
+    for row in _evaluated(data, names, folder / "comparison", title, threads, train=SHARES, ks=(40,)):
         errors.setdefault(row["label"], {})[row["share"]] = row["mae"]
     return [(label, [by_share[share] for share in SHARES]) for label, by_share in errors.items()]
+
+
+def _evaluated(
+    data: Dataset, names: tuple[str, ...], folder: Path, title: str, threads: int | None, **settings: Any
+) -> list[dict[str, Any]]:
+    from prefmover.evaluation import evaluate
+
+    with progress("comparing recommenders") as callback:
+        evaluation = evaluate(
+            data, names, folder=folder, title=title, n_threads=threads, progress=callback, **settings
+        )
+    rows: list[dict[str, Any]] = evaluation.summary().to_pylist()
+    return rows
 
 
 def _lines(page: Demo, n_users: int, search: str, fit: str) -> Iterator[str]:
@@ -163,15 +152,15 @@ def _lines(page: Demo, n_users: int, search: str, fit: str) -> Iterator[str]:
         yield f"       and {len(page.ratings) - 8} more"
     yield from ("", fit)
     for film in page.recommendations:
-        yield f"  {film.rating:.2f}  {film.title}"
-        yield from (f"          {reason}" for reason in film.reasons)
+        yield f"  {film['rating']:.2f}  {film['title']}"
+        yield from (f"          {reason}" for reason in film["reasons"])
     scores = ", ".join(f"{name} {value:.3f}" for name, value in page.lists)
     yield f"nDCG@10 of such lists on held-out ratings: {scores}"
     yield ""
     yield f"Nearest to {page.user}, of {counted(n_users - 1, 'viewer')}:"
     for one in page.neighbors:
-        common = f"{counted(one.n_common, 'film')} in common" if one.n_common else "no film in common"
-        yield f"  {one.distance:.4f}  {one.user:<12} {common}"
+        common = counted(one["n_common"], "film") if one["n_common"] else "no film"
+        yield f"  {one['distance']:.4f}  {one['user']:<12} {common} in common"
     yield search
     yield ""
     yield f"Why is {page.explanation.other} near?"
@@ -214,7 +203,7 @@ def demo_page(demo: Demo) -> str:
         title=f"Viewers with the taste of {demo.user}",
         demo=demo,
         ratings=[(title, f"{rating:g}") for title, rating in demo.ratings],
-        neighbors=[(one.user, f"{one.distance:.4f}", str(one.n_common)) for one in demo.neighbors],
+        neighbors=[(one["user"], f"{one['distance']:.4f}", str(one["n_common"])) for one in demo.neighbors],
         lines=demo.explanation.lines(8),
         proof=demo.explanation.proof,
         lists=[(name, f"{ndcg:.3f}") for name, ndcg in demo.lists],

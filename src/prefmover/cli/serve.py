@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +16,7 @@ import typer
 from typer import Option
 
 from prefmover.cli.options import SourceOptions, Threads
-from prefmover.cli.terminal import note, progress
+from prefmover.cli.terminal import note, progress, read_text
 from prefmover.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -47,19 +47,22 @@ class ServiceOptions:
     token_file: Annotated[
         str | None, Option(metavar="FILE", help=f"File with the token; ${TOKEN_VARIABLE} by default.")
     ] = None
-    allowed_host: Annotated[
-        list[str] | None, Option(metavar="NAME", help="Name of the service behind a proxy; repeatable.")
+    allowed_hosts: Annotated[
+        list[str] | None,
+        Option("--allowed-host", metavar="NAME", help="Name of the service behind a proxy; repeatable."),
     ] = None
     root_path: Annotated[
         str, Option(metavar="PATH", help="Path of the service at the proxy, such as /films.")
     ] = ""
-    proxy: Annotated[
+    proxies: Annotated[
         list[str] | None,
         Option(
-            metavar="ADDRESS", help="Proxy or network whose X-Forwarded-For names the client; repeatable."
+            "--proxy",
+            metavar="ADDRESS",
+            help="Proxy or network whose X-Forwarded-For names the client; repeatable.",
         ),
     ] = None
-    threads: Threads = None
+    n_threads: Threads = None
     queue: Annotated[int, Option(metavar="N", min=0, help="Requests that may wait; others get 503.")] = 64
     seconds: Annotated[float, Option(metavar="N", help="Time limit of a request.")] = 20.0
     grace: Annotated[float, Option(metavar="N", help="Seconds for requests in progress at the end.")] = 8.0
@@ -85,22 +88,13 @@ class ServiceOptions:
         """Return the settings of the server."""
         from prefmover.server.settings import MIB, Settings
 
-        return Settings(
-            host=self.host,
-            port=self.port,
-            token=_token(self.token, self.token_file),
-            allowed_hosts=tuple(self.allowed_host or ()),
-            root_path=self.root_path.rstrip("/"),
-            proxies=tuple(self.proxy or ()),
-            n_threads=self.threads,
-            queue=self.queue,
-            seconds=self.seconds,
-            grace=self.grace,
-            notice=self.notice,
-            cache=self.cache * MIB,
-            user_noun=self.user_noun,
-            item_noun=self.item_noun,
-        )
+        given = {one.name: getattr(self, one.name) for one in fields(self)}
+        for name in ("token_file", "access_log"):
+            del given[name]
+        given["token"] = _token(self.token, self.token_file)
+        given["allowed_hosts"], given["proxies"] = tuple(self.allowed_hosts or ()), tuple(self.proxies or ())
+        given["root_path"], given["cache"] = self.root_path.rstrip("/"), self.cache * MIB
+        return Settings(**given)
 
     @property
     def logs_access(self) -> bool:
@@ -134,7 +128,7 @@ def serve(
             raise InputError("--refit fits the model of a data set; --model is already fitted")
         name = Path(source.model).resolve().name if source.model else data.name
         stack.enter_context(log_to(access=options.logs_access))
-        start = StartNotes(name, options.logs_access, stack.enter_context(ExitStack()))
+        start = _StartNotes(name, options.logs_access, stack.enter_context(ExitStack()))
         code = run.serve(
             data if model is None else model,
             settings,
@@ -149,7 +143,7 @@ def serve(
 
 
 @dataclass(slots=True)
-class StartNotes:
+class _StartNotes:
     """What the terminal shows while a service starts: its address, the progress, and that it is ready.
 
     Where requests are logged, only the address is printed.
@@ -159,28 +153,25 @@ class StartNotes:
     logs_access: bool
     bar: ExitStack
     callback: Callable[[int, int], None] | None = None
-    has_bar: bool = False
 
     def started(self, address: str) -> None:
-        """Print the address of the service, which listens now."""
         typer.echo(address)
-        if not self.logs_access:
-            note(f"starting {self.name}; the page shows the progress")
+        self._note(f"starting {self.name}; the page shows the progress")
 
     def report(self, doing: str, done: int, total: int) -> None:
-        """Show how far the start is."""
         if not total or self.logs_access:
             return
-        if not self.has_bar:
-            self.callback, self.has_bar = self.bar.enter_context(progress(doing)), True
-        if self.callback is not None:
-            self.callback(done, total)
+        if self.callback is None:
+            self.callback = self.bar.enter_context(progress(doing)) or (lambda done, total: None)
+        self.callback(done, total)
 
     def ready(self) -> None:
-        """Note that the service is ready."""
         self.bar.close()
+        self._note(f"serving {self.name}; press Ctrl-C to stop")
+
+    def _note(self, text: str) -> None:
         if not self.logs_access:
-            note(f"serving {self.name}; press Ctrl-C to stop")
+            note(text)
 
 
 def _require_server() -> None:
@@ -210,11 +201,6 @@ def _token(token: str | None, file: str | None) -> str | None:
     """Return the token from the option, the file or the environment."""
     if token is not None and file is not None:
         raise InputError("give --token or --token-file, not both")
-    if token is not None:
-        return token
     if file is not None:
-        try:
-            return Path(file).read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"the token cannot be read from {file}: {error}") from None
-    return os.environ.get(TOKEN_VARIABLE) or None
+        return read_text(file, "--token-file: ").strip()
+    return token if token is not None else os.environ.get(TOKEN_VARIABLE) or None

@@ -24,8 +24,6 @@ from prefmover.measures.pairs import Pairs, Rows
 from prefmover.measures.pmd import pmd_breakdown, preference_mover
 from prefmover.measures.ties import significant
 
-__all__ = ["agreement", "agreement_breakdown", "agreement_term", "disagreement"]
-
 # Chosen once, on held-out ratings of goodbooks and of a part of MovieLens-1M: docs/measures.md.
 CORRELATION = 1.5
 """a: the weight of the correlation, in radians."""

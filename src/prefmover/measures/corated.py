@@ -6,7 +6,6 @@ All three are undefined (NaN) for users without a co-rated item.
 from collections.abc import Callable
 from dataclasses import replace
 from math import nan, sqrt
-from typing import NamedTuple
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from prefmover._typing import Floats, Ints
 from prefmover.execution.jit import LazyModule
 from prefmover.measures.breakdown import Factor, Flow, PairBreakdown, UserPair
 from prefmover.measures.pairs import Pairs, Rows
-from prefmover.measures.ties import EXACT, WholeRatings, on_grid, whole_ratings
+from prefmover.measures.ties import WholeRatings, on_grid, whole_ratings
 
 _corated = LazyModule("prefmover.measures._corated")
 
@@ -24,8 +23,8 @@ def cosine(pairs: Pairs) -> Rows:
 
     One co-rated item with two positive ratings gives 1, whatever they are.
     """
-    whole = whole_ratings(pairs)
-    if whole is not None and whole.longest * whole.highest**2 < EXACT:
+    whole = whole_ratings(pairs, lambda w: w.longest * w.highest**2)
+    if whole is not None:
         return _filled_by(_corated.cosine_rows, pairs, whole.values)
     return _on_grid(_filled_by(_corated.cosine_rows, pairs, pairs.matrix.data))
 
@@ -40,12 +39,13 @@ def pearson(pairs: Pairs, *, means: str = "all-rated") -> Rows:
     rating to everything.
     """
     # The correlation does not change with the origin and the unit of either user's ratings.
-    whole = whole_ratings(pairs)
     if means == "all-rated":
-        if whole is not None and whole.longest**3 * whole.width**2 < EXACT:
+        whole = whole_ratings(pairs, lambda w: w.longest**3 * w.width**2)
+        if whole is not None:
             return _filled_by(_corated.cosine_rows, pairs, _centered_whole(pairs, whole))
         return _on_grid(_filled_by(_corated.cosine_rows, pairs, _centered(pairs)))
-    if whole is not None and whole.longest**2 * whole.width**2 < EXACT:
+    whole = whole_ratings(pairs, lambda w: w.longest**2 * w.width**2)
+    if whole is not None:
         return _filled_by(_corated.whole_pearson_rows, pairs, whole.values - whole.lowest)
     return _on_grid(_filled_by(_corated.pearson_rows, pairs, pairs.matrix.data))
 
@@ -55,51 +55,31 @@ def mean_squared_difference(pairs: Pairs) -> Rows:
 
     A distance: 0 for equal ratings, 1 for opposite ends of the scale everywhere.
     """
-    differences = squared_differences(pairs)
+    return quotients_of_differences(pairs, lambda users, s, n, most: (s, n * most))
+
+
+def quotients_of_differences(
+    pairs: Pairs, quotient: Callable[[Ints, Floats, Floats, float], tuple[Floats, Floats]]
+) -> Rows:
+    """Return a quotient of s = Σ_C (r_ui - r_vi)² and n = |C|; NaN where n is 0.
+
+    ``quotient(users, s, n, most)`` returns numerator and denominator. The most that a term of s can be is
+    (highest - lowest)², or 1 where all ratings are the same number. On a scale with steps all are whole
+    numbers.
+    """
+    whole, scale = whole_ratings(pairs, lambda w: w.longest * w.width**2), pairs.ratings.scale
+    most = float(whole.width if whole is not None else scale.highest - scale.lowest or 1.0) ** 2
+    walk = pairs.walk(pairs.matrix.data if whole is None else whole.values)
 
     def rows(users: Ints) -> Floats:
-        total, n = differences.rows(users)
-        n *= differences.largest
-        share = np.divide(total, n, out=np.full_like(total, np.nan), where=n > 0)
-        return share if differences.are_whole else on_grid(share)
+        s = np.empty((len(users), len(pairs.others)))
+        n = np.empty_like(s)
+        _corated.difference_rows(*walk(users), s, n)
+        above, below = quotient(users, s, n, most)
+        value = np.divide(above, below, out=np.full_like(s, np.nan), where=n > 0)
+        return on_grid(value) if whole is None else value
 
     return rows
-
-
-class SquaredDifferences(NamedTuple):
-    """Σ_C (r_ui - r_vi)², in whole steps of the scale where it has steps.
-
-    Attributes
-    ----------
-    rows
-        Takes users and returns the sums and n = |C|.
-    largest
-        The most that a term can be, (highest - lowest)²; 1 where all ratings are the same number.
-    are_whole
-        Whether sums and largest are whole numbers.
-    """
-
-    rows: Callable[[Ints], tuple[Floats, Floats]]
-    largest: float
-    are_whole: bool
-
-
-def squared_differences(pairs: Pairs) -> SquaredDifferences:
-    """Return the sums of squared differences of co-rated ratings."""
-    whole, scale = whole_ratings(pairs), pairs.ratings.scale
-    width, values = scale.highest - scale.lowest or 1.0, pairs.matrix.data
-    are_whole = whole is not None and whole.longest * whole.width**2 < EXACT
-    if whole is not None and are_whole:
-        width, values = whole.width, whole.values
-    walk = pairs.walk(values)
-
-    def rows(users: Ints) -> tuple[Floats, Floats]:
-        total = np.empty((len(users), len(pairs.others)))
-        n = np.empty_like(total)
-        _corated.difference_rows(*walk(users), total, n)
-        return total, n
-
-    return SquaredDifferences(rows, float(width) ** 2, are_whole)
 
 
 def _centered_whole(pairs: Pairs, whole: WholeRatings) -> Floats:

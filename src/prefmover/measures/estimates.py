@@ -19,14 +19,14 @@ defines to the last bit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from prefmover._typing import Floats, Ints
+from prefmover._typing import Floats, Ints, Singles
 from prefmover.data.preferences import Preferences, entries_of_rows
 from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError
@@ -37,21 +37,6 @@ from prefmover.items.geometry import ItemGeometry
 from prefmover.measures.pmd import distances_from
 from prefmover.measures.ties import on_grid
 
-__all__ = [
-    "Calibration",
-    "EstimatedDistances",
-    "Landmarks",
-    "UserRows",
-    "calibrate",
-    "estimate",
-    "estimate_to_landmarks",
-    "estimated_distances",
-    "estimates_at",
-    "evaluate_polynomial",
-    "fit_polynomial",
-    "nearest_items",
-]
-
 kernels = LazyModule("prefmover.measures._estimates")
 
 N_FEATURES = 15  # terms of the polynomial
@@ -61,8 +46,6 @@ HELD_OUT = 100  # the sources whose pairs measure the error
 COLUMNS = 1024  # users, or items, whose distances to a strip are in memory at once
 STRIP = 64  # users whose nearest-item tables are in memory at once, for each thread
 LENGTH = 2.0**25  # of a unit vector in whole numbers: |a - b|² of two is at most 2⁵², an exact double
-
-Singles = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -351,17 +334,11 @@ def _one_sided_by_vectors(
     out = np.zeros((len(users), len(others)), np.float32)
     sources, at = np.unique(users.items, return_inverse=True)
     targets, to = np.unique(others.items, return_inverse=True)
-    left, right = (_whole_vectors(geometry, some) for some in (sources, targets))
     order = np.argsort(at, kind="stable")  # the users' entries by item
     owner = np.repeat(np.arange(len(users)), np.diff(users.indptr))[order]
     share, first = users.share[order], np.searchsorted(at[order], np.arange(len(sources) + 1))
     to, blocks = to.astype(np.int32), slices(len(others), COLUMNS)
-    for strip in slices(len(sources), STRIP):
-        cosines = right @ left[strip].T  # (targets, strip)
-        same = np.searchsorted(targets, sources[strip])
-        same[same == len(targets)] = 0
-        known = np.flatnonzero(targets[same] == sources[strip]) if len(targets) else np.empty(0, np.int64)
-        cosines[same[known], known] = LENGTH**2  # zero vectors are near to themselves only
+    for strip, cosines in _cosines(geometry, sources, targets, STRIP):
 
         def work(block: slice, cosines: Floats = cosines, strip: slice = strip) -> None:
             nearest = np.empty((cosines.shape[1], block.stop - block.start), np.float32)
@@ -377,30 +354,29 @@ def _one_sided_by_vectors(
 
 def nearest_items(users: UserRows, geometry: ItemGeometry) -> Singles:
     """Return the distance from each item to the nearest item of each user, (n_items, users)."""
-    if geometry.grid is None:
-        return _nearest_by_vectors(users, geometry)
+    if geometry.grid is None:  # the nearest item has the largest cosine
+        out = np.zeros((geometry.n_items, len(users)), np.float32)
+        targets, to = np.unique(users.items, return_inverse=True)
+        for strip, cosines in _cosines(geometry, np.arange(geometry.n_items), targets, COLUMNS):
+            kernels.nearest_by_cosines(users.indptr, to.astype(np.int32), cosines, LENGTH**2, out[strip])
+        return out
     table = np.empty((geometry.n_items, len(users)), np.int32)
     scratch = np.empty(geometry.n_items, np.int32)
     kernels.nearest(users.indptr, users.items.astype(np.int64), geometry.grid, scratch, table)
     return (table * geometry.unit).astype(np.float32)
 
 
-def _nearest_by_vectors(users: UserRows, geometry: ItemGeometry) -> Singles:
-    """Return the same from vectors: the nearest item has the largest cosine."""
-    out = np.zeros((geometry.n_items, len(users)), np.float32)
-    targets, to = np.unique(users.items, return_inverse=True)
-    right, to = _whole_vectors(geometry, targets), to.astype(np.int32)
-    for strip in slices(geometry.n_items, COLUMNS):
-        cosines = right @ _whole_vectors(geometry, np.arange(strip.start, strip.stop)).T
-        known = np.flatnonzero((targets >= strip.start) & (targets < strip.stop))
-        cosines[known, targets[known] - strip.start] = LENGTH**2
-        kernels.nearest_by_cosines(users.indptr, to, cosines, LENGTH**2, out[strip])
-    return out
-
-
-def _whole_vectors(geometry: ItemGeometry, items: npt.NDArray[Any]) -> Floats:
+def _cosines(
+    geometry: ItemGeometry, sources: npt.NDArray[Any], targets: npt.NDArray[Any], size: int
+) -> Iterator[tuple[slice, Floats]]:
+    """Yield the cosines of all targets with a strip of the sources, as products of whole numbers."""
     assert geometry.vectors is not None  # a geometry without distances has vectors
-    return np.asarray(np.rint(LENGTH * geometry.vectors[items]))
+    right = np.rint(LENGTH * geometry.vectors[targets])
+    for strip in slices(len(sources), size):
+        cosines = right @ np.rint(LENGTH * geometry.vectors[sources[strip]]).T
+        _, row, column = np.intersect1d(targets, sources[strip], assume_unique=True, return_indices=True)
+        cosines[row, column] = LENGTH**2  # zero vectors are near to themselves only
+        yield strip, cosines
 
 
 def _mean_vectors(

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from math import nan
 from typing import Any
 
 import numpy as np
@@ -33,9 +32,8 @@ from prefmover.measures.pmd import (
     rounded_cost,
     rows_by,
     solve_pair,
+    undefined_breakdown,
 )
-
-__all__ = ["PointGeometry", "opinion_space", "opinions", "opinions_breakdown"]
 
 SHARE = 0.25
 """The distance between the two ends of the scale, as a share of the largest item distance."""
@@ -125,18 +123,16 @@ def opinions(pairs: Pairs) -> Rows:
 
 def opinions_breakdown(pair: UserPair) -> PairBreakdown:
     """Break PMD-opinions down into the flows of its plan, and the flows into items and ratings."""
-    data = pair.data
-    p, ground = opinion_space(data)
+    users, space = (pair.u, pair.v), opinion_space(pair.data)
+    if undefined := undefined_breakdown(pair, space):
+        return undefined
+    ground = space.ground
     assert isinstance(ground, PointGeometry)
-    for user in (pair.u, pair.v):
-        if p.total[user] == 0:
-            (name,) = data.ratings.users[[user]].tolist()
-            return PairBreakdown(nan, [], [], f"user {name!r} has no rating above 0")
-    i, j = (distribution(p, user)[0] for user in (pair.u, pair.v))
-    result = solve_pair(TransportSpace(p, ground), pair.u, pair.v)
-    flows = plan_flows(data, (pair.u, pair.v), result, ground.item[i], ground.item[j])
+    result = solve_pair(space, *users)
+    i, j = (ground.item[distribution(space.preferences, user)[0]] for user in users)
+    flows = plan_flows(pair.data, users, result, i, j)
     stays = sum(f.mass or 0.0 for f in flows if f.source == f.target and f.source_rating == f.target_rating)
-    plan, items = result.plan, ground.geometry.block(ground.item[i], ground.item[j])
+    plan, items = result.plan, ground.geometry.block(i, j)
     by_items = float((plan.mass * items[plan.rows, plan.columns]).sum())
     value = rounded_cost(result, result.problem.total)
     factors = [

@@ -7,9 +7,8 @@ import numpy as np
 from prefmover._typing import Floats, Ints
 from prefmover.execution.jit import LazyModule
 from prefmover.measures.breakdown import Factor, PairBreakdown, UserPair
-from prefmover.measures.corated import msd_breakdown, squared_differences
+from prefmover.measures.corated import msd_breakdown, quotients_of_differences
 from prefmover.measures.pairs import Pairs, Rows
-from prefmover.measures.ties import on_grid
 
 _corated = LazyModule("prefmover.measures._corated")
 
@@ -22,17 +21,13 @@ def jaccard(pairs: Pairs) -> Rows:
 
 def jaccard_msd(pairs: Pairs) -> Rows:
     """JMSD: J · (1 - MSD); undefined for users without a co-rated item."""
-    counts, differences = pairs.counts(), squared_differences(pairs)
+    counts = pairs.counts()
 
-    def rows(users: Ints) -> Floats:
-        total, n = differences.rows(users)
+    def quotient(users: Ints, s: Floats, n: Floats, most: float) -> tuple[Floats, Floats]:
         # J (1 - MSD) = (n W² - Σ (r_ui - r_vi)²) / (|I_u ∪ I_v| W²): whole numbers, one division.
-        union = counts[users, None] + counts[pairs.others] - n
-        value = np.full_like(total, np.nan)
-        np.divide(n * differences.largest - total, union * differences.largest, out=value, where=n > 0)
-        return value if differences.are_whole else on_grid(value)
+        return n * most - s, (counts[users, None] + counts[pairs.others] - n) * most
 
-    return rows
+    return quotients_of_differences(pairs, quotient)
 
 
 def co_rated_counts(pairs: Pairs) -> Rows:

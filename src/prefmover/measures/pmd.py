@@ -31,16 +31,6 @@ from prefmover.ot.problem import TransportProblem
 from prefmover.ot.sinkhorn import sinkhorn
 from prefmover.ot.solve import Transport, solve
 
-__all__ = [
-    "GroundMetric",
-    "TransportSpace",
-    "UserTransport",
-    "item_space",
-    "pmd",
-    "pmd_breakdown",
-    "preference_mover",
-]
-
 _pmd = LazyModule("prefmover.measures._pmd")
 
 FEW = 20  # pairs for which a query-major layout does not pay
@@ -176,7 +166,17 @@ def pmd(data: Dataset, u: Any, v: Any) -> UserTransport:
     True
     """
     check_dataset(data)
-    return _pmd_at(data, data.ratings.user_position(u), data.ratings.user_position(v))
+    u, v = data.ratings.user_position(u), data.ratings.user_position(v)
+    geometry, p = data.require_geometry("PMD"), data.preferences
+    ids = data.ratings.users[[u, v]].tolist()
+    for position, user in zip((u, v), ids, strict=True):
+        if p.total[position] == 0:
+            n = len(data.ratings.row(position)[0])
+            raise UndefinedDistanceError(undefined_because(n, user))
+    # The distance is symmetric to the last bit, and fewer rows of the grid are read from the longer side.
+    long, short = (u, v) if p.indptr[u + 1] - p.indptr[u] >= p.indptr[v + 1] - p.indptr[v] else (v, u)
+    distance = float(distances_from(p, geometry, long, np.array([short]))[0])
+    return UserTransport(ids[0], ids[1], distance, data, u, v)
 
 
 def preference_mover(pairs: Pairs, *, transport: str = "exact") -> Rows:
@@ -213,16 +213,13 @@ def rows_by(pairs: Pairs, distances: Callable[[int, Ints], Floats]) -> Rows:
 
 def pmd_breakdown(pair: UserPair, transport: str) -> PairBreakdown:
     """Break PMD down into the flows of its plan."""
-    data = pair.data
-    for user in (pair.u, pair.v):
-        if not (pair.values[user] > 0).any():
-            (name,) = data.ratings.users[[user]].tolist()
-            return PairBreakdown(nan, [], [], f"user {name!r} has no rating above 0")
+    data, users, space = pair.data, (pair.u, pair.v), item_space(pair.data)
+    if undefined := undefined_breakdown(pair, space):
+        return undefined
     if transport == "entropic":
-        value = _entropic_cost(data, pair.u, pair.v)
+        value = _entropic_cost(data, *users)
         epsilon = Factor("ε", TABLE_1_EPSILON, "strength of the entropic blur")
         return PairBreakdown(value, [epsilon, Factor("cost", value, "cost of the blurred plan at 1 - s")], [])
-    space, users = item_space(data), (pair.u, pair.v)
     result = solve_pair(space, *users)
     value = rounded_cost(result, result.problem.total)
     flows = plan_flows(data, users, result, *(distribution(space.preferences, user)[0] for user in users))
@@ -234,6 +231,15 @@ def pmd_breakdown(pair: UserPair, transport: str) -> PairBreakdown:
         Factor("D", value, "cost of all flows: Σ mass · distance"),
     ]
     return PairBreakdown(value, factors, flows, certificate=result.certificate)
+
+
+def undefined_breakdown(pair: UserPair, space: TransportSpace) -> PairBreakdown | None:
+    """Return the breakdown of a pair of users of whom one has no mass; None if both have."""
+    for user in (pair.u, pair.v):
+        if space.preferences.total[user] == 0:
+            (name,) = pair.data.ratings.users[[user]].tolist()
+            return PairBreakdown(nan, [], [], f"user {name!r} has no rating above 0")
+    return None
 
 
 def distances_from(everyone: Preferences, geometry: GroundMetric, u: int, others: Ints) -> Floats:
@@ -282,7 +288,7 @@ def distance_in_64_bits(
 ) -> float:
     """Return the distance of one pair with 64-bit prices: for the rare pair that 32 bits do not hold."""
     (i, p, total_p), (j, q, total_q) = distribution(preferences_u, u), distribution(preferences_v, v)
-    p, q, total = p * total_q, q * total_p, int(total_p) * int(total_q)
+    p, q = p * total_q, q * total_p
     if geometry.is_metric:  # mass that both have stays; what is left takes a fraction of the memory
         _, at_i, at_j = np.intersect1d(i, j, assume_unique=True, return_indices=True)
         stays = np.minimum(p[at_i], q[at_j])
@@ -293,31 +299,15 @@ def distance_in_64_bits(
         return 0.0
     whole = geometry.units(i[rows], j[columns]).astype(np.int64)
     result = solve(TransportProblem(p[rows], q[columns], whole, geometry.unit))
-    return rounded_cost(result, total)
+    return rounded_cost(result, int(total_p) * int(total_q))
 
 
 def rounded_cost(result: Transport, total: int) -> float:
     """Return the cost of a plan for this total mass, rounded as in the kernels: once, then times the unit."""
-    if result.status != "optimal":
-        raise NotOptimalError("a distance is only taken from a plan that is proved optimal")
     problem, plan = result.problem, result.plan
     costs = problem.whole[plan.rows, plan.columns]
     exact = sum(int(units) * int(cost) for units, cost in zip(result.units, costs, strict=True))
     return exact / total * problem.unit
-
-
-def _pmd_at(data: Dataset, u: int, v: int) -> UserTransport:
-    """Return :func:`pmd` of users by position."""
-    geometry, p = data.require_geometry("PMD"), data.preferences
-    ids = data.ratings.users[[u, v]].tolist()
-    for position, user in zip((u, v), ids, strict=True):
-        if p.total[position] == 0:
-            n = len(data.ratings.row(position)[0])
-            raise UndefinedDistanceError(undefined_because(n, user))
-    # The distance is symmetric to the last bit, and fewer rows of the grid are read from the longer side.
-    long, short = (u, v) if p.indptr[u + 1] - p.indptr[u] >= p.indptr[v + 1] - p.indptr[v] else (v, u)
-    distance = float(distances_from(p, geometry, long, np.array([short]))[0])
-    return UserTransport(ids[0], ids[1], distance, data, u, v)
 
 
 def distribution(p: Preferences, user: int) -> tuple[npt.NDArray[Any], Ints, int]:
@@ -333,7 +323,8 @@ def _ratings_of(data: Dataset, user: int, items: npt.NDArray[Any]) -> Floats:
 
 def _entropic_cost(data: Dataset, u: int, v: int) -> float:
     # In an order that the ratings decide, so that the value is symmetric and does not depend on positions.
-    sides = [_positive_ratings(data, user) for user in (u, v)]
+    rows = [data.ratings.row(user) for user in (u, v)]
+    sides = [(items[values > 0].astype(np.int64), values[values > 0]) for items, values in rows]
     (i, p), (j, q) = sorted(sides, key=lambda side: (side[0].tolist(), side[1].tolist()))
     if not len(i) or not len(j):
         return nan
@@ -348,10 +339,3 @@ def _entropic_cost(data: Dataset, u: int, v: int) -> float:
             f"(marginal error {plan.marginal_error:.2g} after {plan.iterations:,} rounds)"
         )
     return float(plan.cost)
-
-
-def _positive_ratings(data: Dataset, user: int) -> tuple[Ints, Floats]:
-    """Return the items that a user rated above 0, and the ratings: masses, not yet normalized."""
-    items, values = data.ratings.row(user)
-    positive = values > 0
-    return items[positive].astype(np.int64), values[positive]

@@ -7,6 +7,7 @@ quotient of counts, and PMD of integers. The other measures contain exponentials
 are rounded to digits that noise does not reach.
 """
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -33,10 +34,11 @@ class WholeRatings(NamedTuple):
         return self.highest - self.lowest or 1
 
 
-def whole_ratings(pairs: Pairs) -> WholeRatings | None:
-    """Return the ratings as whole numbers; None on a continuous scale, or if one is between two levels.
+def whole_ratings(pairs: Pairs, largest: Callable[[WholeRatings], int]) -> WholeRatings | None:
+    """Return the ratings as whole numbers, if the ``largest`` sum of them that a measure takes is exact.
 
-    On 0.5 to 5 in steps of 0.5 they are 1 to 10. On 1.25 to 3.25 in steps of 0.5 they are 5, 7, ... 13.
+    None also on a continuous scale, or if a rating is between two levels. On 0.5 to 5 in steps of 0.5 they
+    are 1 to 10. On 1.25 to 3.25 in steps of 0.5 they are 5, 7, ... 13.
     """
     scale, data = pairs.ratings.scale, pairs.matrix.data
     if not scale.step:
@@ -48,7 +50,8 @@ def whole_ratings(pairs: Pairs) -> WholeRatings | None:
         return None
     lowest, highest = round(scale.lowest * per_unit), round(scale.highest * per_unit)
     values.flags.writeable = False  # as the ratings are: one type for Numba, one compilation
-    return WholeRatings(values, lowest, highest, int(pairs.counts().max(initial=0)))
+    whole = WholeRatings(values, lowest, highest, int(pairs.counts().max(initial=0)))
+    return whole if largest(whole) < EXACT else None
 
 
 def on_grid(values: Floats, bits: int = 40) -> Floats:
