@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from prefmover.measures import corated, distribution, item_aware, pairwise
+from prefmover.measures import distribution, item_aware, pairwise, ties
 from prefmover.measures.breakdown import breakdown
 from tests.measures.conftest import ROWS, SCALES, small_worlds, world
 
@@ -45,7 +45,7 @@ def test_floats_give_what_whole_numbers_give(row, case):
     measure, convention = row
     whole = pairwise(case[0], measure, convention=convention, n_threads=1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(corated, "EXACT", 0)
+        patch.setattr(ties, "EXACT", 0)
         floats = pairwise(case[0], measure, convention=convention, n_threads=1)
     np.testing.assert_allclose(floats, whole, rtol=1e-9, atol=1e-12)
 

@@ -57,11 +57,13 @@ def distance(
         names = [name for name, one in MEASURES.items() if not one.extension]
         rows = [measure_of(model, name, convention) for name in names]
         rows = [row for row in rows if data.geometry is not None or not row[0].needs_geometry]
-        values = [_value_or_reason(data, pair, *row) for row in rows]
+        values = [_value(data, pair, *row) for row in rows]
         lines = [_line(row, value) for (row, _), value in zip(rows, values, strict=True)]
         return Output({**answer, "values": values}, lines)
     row, convention = measure_of(model, measure, convention)
     value = _value(data, pair, row, convention)
+    if "reason" in value:
+        raise UndefinedDistanceError(value["reason"])
     users = f"{pair[0]} and {pair[1]}, {counted(common, 'item')} in common"
     heading = [f"{row.label} {row.value_name} between {users}"]
     if "lower_bound" in value:
@@ -77,22 +79,16 @@ def _line(row: Measure, value: dict[str, Any]) -> str:
     return f"{row.label:<10} {text:>12}  {row.value_name}{reason}"
 
 
-def _value_or_reason(
-    data: Dataset, pair: tuple[Any, Any], row: Measure, convention: str | None
-) -> dict[str, Any]:
-    """Return a measure's value, or the reason why it has none."""
-    try:
-        return _value(data, pair, row, convention)
-    except UndefinedDistanceError as error:
-        return {"measure": row.name, row.value_name: nan, "reason": str(error)}
-
-
 def _value(data: Dataset, pair: tuple[Any, Any], row: Measure, convention: str | None) -> dict[str, Any]:
+    """Return a measure's value, with its lower bound if there is a proof, or the reason why it has none."""
     from prefmover.measures import pairwise
     from prefmover.measures.pmd import pmd
 
     if row.name == "pmd" and row.searches_by_bounds(convention):  # exact PMD, which has a proof
-        plan = pmd(data, *pair)
+        try:
+            plan = pmd(data, *pair)
+        except UndefinedDistanceError as error:
+            return {"measure": row.name, row.value_name: nan, "reason": str(error)}
         bound = plan.transport.certificate.dual
         return {"measure": row.name, "distance": plan.distance, "lower_bound": bound}
     values = pairwise(data, row, pair[:1], pair[1:], convention=convention)

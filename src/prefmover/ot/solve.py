@@ -125,10 +125,11 @@ def solve(problem: TransportProblem) -> Transport:
     if rows.size:
         everything = rows.size == p.size and columns.size == q.size
         block = np.s_[:, :] if everything else np.ix_(rows, columns)
-        basis = _run_kernel(np.ascontiguousarray(problem.whole[block]), p[rows], q[columns])
-        prices = Prices(*_extend(problem, rows, columns, basis.f, basis.g), problem.unit)
-        moved, pivots = _moved(basis), basis.pivots
-        from_row, to_column, units = rows[moved[0]], columns[moved[1]], moved[2]
+        w, pivots = _run_kernel(np.ascontiguousarray(problem.whole[block]), p[rows], q[columns])
+        f, g = np.split(w.price[: rows.size + columns.size].astype(np.int64), [rows.size])
+        prices = Prices(*_extend(problem, rows, columns, f, g), problem.unit)
+        i, j, units = _moved(w, rows.size, columns.size)
+        from_row, to_column = rows[i], columns[j]
     else:
         from_row = to_column = units = np.empty(0, np.int64)
         prices, pivots = Prices(np.zeros_like(p), np.zeros_like(q), problem.unit), 0
@@ -166,22 +167,13 @@ def _cancel(problem: TransportProblem) -> tuple[Ints, Ints, tuple[Ints, Ints, In
     return p, q, (i[positive], j[positive], common[positive])
 
 
-class _Basis(NamedTuple):
-    """An optimal tree: of each row, then of each column, the parent (-1: the root) and the flow to it."""
-
-    parent: Ints
-    flow: Ints
-    f: Ints
-    g: Ints
-    pivots: int
-
-
-def _run_kernel(c: npt.NDArray[Any], p: Ints, q: Ints) -> _Basis:
-    """Return the optimal tree of integer costs and positive masses."""
+def _run_kernel(c: npt.NDArray[Any], p: Ints, q: Ints) -> tuple[Any, int]:
+    """Return the workspace with the optimal tree of integer costs and positive masses, and the pivots."""
     n, m = c.shape
     w = _simplex.workspace(n, m, c.dtype)
     w.g[:m] = 0
-    status, pivots, _, _ = compiled_or_interpreted(_simplex.solve, _simplex.STEPS * n * m)(c, p, q, n, m, w)
+    run = compiled_or_interpreted(_simplex.solve, _simplex.STEPS * n * m)
+    status, pivots, _, _ = run(c, p, q, n, m, w)
     if status == _simplex.OVERFLOW and c.dtype != np.int64:
         return _run_kernel(c.astype(np.int64), p, q)
     if status != _simplex.OPTIMAL:
@@ -189,10 +181,7 @@ def _run_kernel(c: npt.NDArray[Any], p: Ints, q: Ints) -> _Basis:
             f"a transport problem of {n} x {m} was not solved to optimality after {pivots} pivots; "
             "please report it with the masses and costs"
         )
-    parent = w.parent[: n + m].astype(np.int64)
-    parent[w.parent[: n + m] == _simplex.NO_PARENT] = -1
-    price = w.price[: n + m].astype(np.int64)
-    return _Basis(parent, w.flow[: n + m], price[:n], price[n:], int(pivots))
+    return w, int(pivots)
 
 
 def _blocked(problem: TransportProblem, rows: Ints, columns: Ints, cost: Floats) -> str:
@@ -216,16 +205,14 @@ def _blocked(problem: TransportProblem, rows: Ints, columns: Ints, cost: Floats)
     )
 
 
-def _moved(basis: _Basis) -> tuple[Ints, Ints, Ints]:
+def _moved(w: Any, n: int, m: int) -> tuple[Ints, Ints, Ints]:
     """Return the plan of a tree: rows, columns, and units of mass."""
-    n = basis.f.size
-    nodes = np.flatnonzero(basis.parent >= 0)
-    above, is_row = basis.parent[nodes], nodes < n
+    parent, flow = w.parent[: n + m], w.flow[: n + m]
+    nodes = np.flatnonzero((parent != _simplex.NO_PARENT) & (flow > 0))
+    above, is_row = parent[nodes].astype(np.int64), nodes < n
     i, j = np.where(is_row, nodes, above), np.where(is_row, above, nodes) - n
-    carried = basis.flow[nodes]
-    used = carried > 0
-    order = np.lexsort((j[used], i[used]))
-    return i[used][order], j[used][order], carried[used][order]
+    order = np.lexsort((j, i))
+    return i[order], j[order], flow[nodes][order]
 
 
 def _extend(problem: TransportProblem, rows: Ints, columns: Ints, f: Ints, g: Ints) -> tuple[Ints, Ints]:
@@ -245,11 +232,8 @@ def _extend(problem: TransportProblem, rows: Ints, columns: Ints, f: Ints, g: In
         part = slice(start, start + 4096)
         full_g[part] = (problem.whole[rows, part].astype(np.int64) - f[:, None]).min(axis=0)
     full_g[columns] = g
-    unpriced = np.setdiff1d(np.arange(n), rows)
-    if problem.same is not None:
-        twin = dict(zip(problem.same[0].tolist(), problem.same[1].tolist(), strict=True))
-    else:
-        twin = {}
-    for i in unpriced.tolist():
+    same = problem.same or (rows[:0], rows[:0])
+    twin = dict(zip(same[0].tolist(), same[1].tolist(), strict=True))
+    for i in np.setdiff1d(np.arange(n), rows).tolist():
         full_f[i] = -full_g[twin[i]] if i in twin else (problem.whole[i].astype(np.int64) - full_g).min()
     return full_f, full_g
