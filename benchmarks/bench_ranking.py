@@ -12,7 +12,7 @@ from bench import arguments, dataset, publish, table
 from prefmover import Dataset
 from prefmover.data.splits import random_split
 from prefmover.evaluation import metrics
-from prefmover.evaluation.baselines.by_scores import ScoredLists
+from prefmover.evaluation.baselines.rankers import ScoredLists
 from prefmover.evaluation.ranking_task import RankingTask, check_lists
 from prefmover.model import Recommender
 from prefmover.rank.recommendations import Selection

@@ -3,11 +3,9 @@ import pytest
 
 from prefmover import datasets
 from prefmover.data.splits import random_split, validation_split
-from prefmover.errors import InputError
 from prefmover.evaluation import evaluate
 from prefmover.evaluation.baselines.packages import SurpriseRecommender
 from prefmover.evaluation.recommenders import GROUPS, TABLE, Method, grid
-from tests.messages import names
 
 
 def test_peers_on_the_same_splits():
@@ -57,8 +55,3 @@ def test_grids_begin_with_the_defaults_of_surprise():
         assert plain.tolist() == first.tolist(), name
         assert len(grid(Method.parse(name), 24, "rating")) == 24
         assert grid(Method.parse(name), 24) == ()
-
-
-def test_unknown_peers():
-    with pytest.raises(InputError, match=names("'svd'", "SVD")):
-        SurpriseRecommender("svd")

@@ -9,6 +9,7 @@ from prefmover import Dataset, Ratings
 from prefmover.data.splits import by_time, leave_last_out, random_split, validation_split
 from prefmover.errors import InputError
 from prefmover.evaluation import Experiment, evaluate, metrics, run_experiment
+from prefmover.evaluation.baselines.rankers import ByScores
 from prefmover.evaluation.ranking_task import RankingTask, check_lists
 from tests.evaluation.killed import killed_run, lasting
 from tests.messages import names, unnamed
@@ -104,18 +105,13 @@ def test_nothing_of_the_test_part_reaches_a_recommender(few):
 
 def test_a_search_sees_a_part_of_the_training_part_only(few, monkeypatch):
     """Each trial is fitted to the inner training part, and judged on the rest of the training part."""
-    from prefmover.evaluation.baselines import simple_rankers as list_peers
+    fitted, fit = [], ByScores.fit
 
-    fitted = []
-    learn = list_peers.UserKNN._learn
-    monkeypatch.setattr(
-        list_peers.UserKNN,
-        "_learn",
-        lambda self, data, prepared: (
-            fitted.append((self.k, data.ratings.digest())),
-            learn(self, data, prepared),
-        ),
-    )
+    def spy(self, data):
+        fitted.append((self.learn.keywords["k"], data.ratings.digest()))
+        return fit(self, data)
+
+    monkeypatch.setattr(ByScores, "fit", spy)
     (record,) = evaluate(few, "user-knn", task="ranking", train=0.5, trials=3)
     split = random_split(few.ratings, 0.5, 0)
     inner = validation_split(split, 0.8, 0)

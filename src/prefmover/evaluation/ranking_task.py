@@ -17,7 +17,7 @@ from prefmover.data.ratings import Ratings
 from prefmover.data.splits import Split, hashed
 from prefmover.errors import InputError
 from prefmover.evaluation import metrics
-from prefmover.evaluation.baselines.by_scores import relevant_from
+from prefmover.evaluation.baselines.rankers import relevant_from
 from prefmover.evaluation.recommenders import Method
 from prefmover.evaluation.record import Activity, ActivityGroup, Columns, Events, Groups
 from prefmover.items.geometry import ItemGeometry

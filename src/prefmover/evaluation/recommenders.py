@@ -29,13 +29,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError, close_names
-from prefmover.evaluation.baselines import kernel_ridge, packages, rating_controls, simple_rankers
+from prefmover.evaluation.baselines import packages, rankers, rating_controls
+from prefmover.evaluation.baselines.kernel_ridge import kernel_ridge
+from prefmover.evaluation.baselines.rankers import ByScores, Scorer
 from prefmover.evaluation.record import Kind, Task
 from prefmover.measures import MEASURES, find_measure
 from prefmover.model import KNNRecommender, Recommender
@@ -98,6 +101,11 @@ class Request(NamedTuple):
     n_threads: int | None
     task: Task
     settings: Mapping[str, Any]
+
+    @property
+    def relevant(self) -> float | None:
+        """The lowest relevant rating, if the experiment sets it."""
+        return self.experiment.relevant
 
     @property
     def average(self) -> dict[str, Any]:
@@ -165,8 +173,15 @@ def _model(ask: Request, measure: str = "pmd") -> Recommender:
     return Recommender(measure, n_threads=ask.n_threads)
 
 
+def _scored(learn: Callable[..., Scorer], *names: str) -> Callable[[Request], ByScores]:
+    """Return how a recommender is made that ranks by scores; ``names`` are what it needs of a request."""
+    return lambda ask: ByScores(partial(learn, **{one: getattr(ask, one) for one in names}, **ask.settings))
+
+
 def _bias(ask: Request) -> Any:
-    return rating_controls.Baseline("bias") if ask.task == "rating" else simple_rankers.ItemBias()
+    if ask.task == "rating":
+        return rating_controls.Baseline("bias")
+    return ByScores(rankers.item_bias)
 
 
 def _lost(ask: Request) -> Any:
@@ -198,18 +213,8 @@ def _estimated(measure: str, marker: str) -> Row:
 def _kernel(distance: str, style: Style) -> Row:
     return Row(
         f"kernel:{distance}", "control", RANKING,
-        lambda ask: kernel_ridge.KernelRidge(distance, n_threads=ask.n_threads, **ask.settings),
+        lambda ask: kernel_ridge(distance, n_threads=ask.n_threads, **ask.settings),
         KERNEL, ("kernels",), label=f"kernel {distance}", style=style,
-    )  # fmt: skip
-
-
-def _implicit(model: str, iterations: int, grid: tuple[Settings, ...], style: Style) -> Row:
-    return Row(
-        f"implicit:{model}", "peer", RANKING,
-        lambda ask: packages.ImplicitRecommender(
-            model, ask.seed, ask.n_threads, iterations=iterations, **ask.settings
-        ),
-        grid, ("peers",), "implicit", style=style,
     )  # fmt: skip
 
 
@@ -249,16 +254,16 @@ ROWS = (
     _kernel("cosine", ("#56B4E9", "-.", "*")),
     _kernel("jaccard", ("#E69F00", "-.", "*")),
     Row(
-        "popularity", "control", RANKING, lambda ask: simple_rankers.Popularity(),
+        "popularity", "control", RANKING, _scored(rankers.popularity),
         groups=("simple",), style=(GRAY, "--", "v"),
     ),
     Row(
         "liked-popularity", "control", RANKING,
-        lambda ask: simple_rankers.Popularity("liked", ask.experiment.relevant),
+        _scored(partial(rankers.popularity, values="liked"), "relevant"),
         groups=("simple",), style=(GRAY, "-", "^"),
     ),
     Row(
-        "random", "control", RANKING, lambda ask: simple_rankers.RandomOrder(ask.seed),
+        "random", "control", RANKING, _scored(rankers.random_order, "seed"),
         groups=("simple",), style=(GRAY, ":", "x"),
     ),
     _surprise(
@@ -279,30 +284,30 @@ ROWS = (
         ("#D55E00", ":", "+"),
     ),
     Row(
-        "ease", "peer", RANKING, lambda ask: simple_rankers.EASE(**ask.settings), _ease(),
+        "ease", "peer", RANKING, _scored(rankers.ease), _ease(),
         groups=("peers",), style=("#D55E00", "--", "p"),
     ),
     Row(
-        "item-knn", "peer", RANKING, lambda ask: simple_rankers.ItemKNN(**ask.settings),
+        "item-knn", "peer", RANKING, _scored(rankers.item_knn),
         _product(values=("ratings", "seen"), shrinkage=(10.0, 0.0, 100.0), k=(50, 20, 100, 200)),
         groups=("peers",), style=("#E69F00", "--", "h"),
     ),
     Row(
-        "user-knn", "peer", RANKING, lambda ask: simple_rankers.UserKNN(**ask.settings),
+        "user-knn", "peer", RANKING, _scored(rankers.user_knn),
         _product(values=("ratings", "seen"), k=(80, 40, 160, 320, 640, 20, 60, 120, 240, 480, 30, 900)),
         groups=("peers",), style=("#56B4E9", "--", "H"),
     ),
-    _implicit(
-        "als", 15,
+    Row(
+        "implicit:als", "peer", RANKING, _scored(packages.als, "seed", "n_threads"),
         _product(regularization=(10.0, 30.0, 1.0, 100.0), factors=(32, 64, 16), alpha=(1.0, 5.0)),
-        ("#CC79A7", "--", "<"),
+        ("peers",), "implicit", style=("#CC79A7", "--", "<"),
     ),
-    _implicit(
-        "bpr", 100,
+    Row(
+        "implicit:bpr", "peer", RANKING, _scored(packages.bpr, "seed"),
         _product(
             factors=(64, 16), regularization=(0.01, 0.001, 0.1), learning_rate=(0.05, 0.01, 0.1, 0.02)
         ),
-        ("#CC79A7", "-.", ">"),
+        ("peers",), "implicit", style=("#CC79A7", "-.", ">"),
     ),
 )  # fmt: skip
 

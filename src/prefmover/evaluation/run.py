@@ -27,7 +27,7 @@ from prefmover.data.scale import Scale
 from prefmover.data.splits import Split, by_time, k_fold, leave_last_out, random_split, rating_times
 from prefmover.dataset import Dataset, geometry_follows_ratings
 from prefmover.errors import InputError
-from prefmover.evaluation.baselines.by_scores import relevant_from
+from prefmover.evaluation.baselines.rankers import relevant_from
 from prefmover.evaluation.compute import TrainTest, compute_record
 from prefmover.evaluation.experiment import FILE_SETTINGS, Experiment, share_name
 from prefmover.evaluation.folder import RunFolder, record_table

@@ -19,7 +19,7 @@ import numpy as np
 from prefmover.data.splits import Split, take_users, validation_split
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
-from prefmover.evaluation.baselines.by_scores import ScoringRecommender
+from prefmover.evaluation.baselines.rankers import ByScores
 from prefmover.evaluation.experiment import Experiment
 from prefmover.evaluation.ranking_task import RankingTask
 from prefmover.evaluation.rating_task import RatingTask
@@ -81,18 +81,18 @@ def search(
     inner, judge = validation_part(e, split, seed, task)
     if isinstance(judge, RankingTask) and judge.n_judged > MAX_USERS:
         chosen = judge.sample(MAX_USERS)
-        if isinstance(models[0], ScoringRecommender) and models[0].over_users:
+        if isinstance(models[0], ByScores) and models[0].distances is not None:
             inner = take_users(inner, judge.users[chosen])
             judge = RankingTask.of_split(inner, e.relevant, judge.ns)
         else:
             judge = judge.take(chosen)
-    known, prepared = data.with_ratings(inner.train), None
+    known, distances = data.with_ratings(inner.train), None
     values, seconds = list[float](), list[float]()
     while models:
         start, model = time.perf_counter(), models.pop(0)  # a fitted model is not kept
-        if isinstance(model, ScoringRecommender):
-            prepared = model.prepare(known) if prepared is None else prepared
-            model.fit(known, prepared)
+        if isinstance(model, ByScores) and model.distances is not None:
+            distances = model.distances(known) if distances is None else distances
+            model.fit(known, distances)
         else:
             fit(model, known, task)
         values.append(round(judge.value(judge.ask(model, method), method), 8))

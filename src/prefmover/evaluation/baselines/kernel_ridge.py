@@ -21,77 +21,65 @@ jaccard          which items were rated: 1 - J
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from prefmover._typing import Floats, Ints
+from prefmover._typing import Floats
 from prefmover.dataset import Dataset
-from prefmover.errors import InputError
-from prefmover.evaluation.baselines.by_scores import LEAVE_OUT, Scores, ScoringRecommender, interactions
+from prefmover.evaluation.baselines.rankers import LEAVE_OUT, ByScores, Scorer, cosines, interactions
 from prefmover.evaluation.baselines.rating_controls import mean_vector
-from prefmover.evaluation.baselines.simple_rankers import _cosines
 from prefmover.execution.memory import require
 from prefmover.measures import find_measure, pairwise
 from prefmover.predict.similarity import UserSimilarity
 
 if TYPE_CHECKING:
-    from prefmover.evaluation.baselines.by_scores import Matrix
+    from prefmover.evaluation.baselines.rankers import Matrix
 
-__all__ = ["DISTANCES", "KernelRidge", "user_distances"]
+__all__ = ["DISTANCES", "kernel_ridge", "user_distances"]
+
+
+def kernel_ridge(
+    distance: str, *, rate: float = 4.0, penalty: float = 3.0, n_threads: int | None = None
+) -> ByScores:
+    """Return kernel ridge regression over users, unfitted; ``rate`` is γ and ``penalty`` λ."""
+
+    def in_medians(data: Dataset) -> Floats:
+        n_users, n_items = data.n_users, data.n_items
+        require(24 * n_users**2 + 8 * n_users * n_items, f"kernel ridge of {n_users:,} users", LEAVE_OUT)
+        D = user_distances(data, distance, n_threads)
+        middle = float(np.median(D[np.triu_indices(len(D), 1)])) if len(D) > 1 else 1.0
+        return D / (middle or 1.0)
+
+    return ByScores(partial(_regression, rate=rate, penalty=penalty), in_medians)
+
+
+def _regression(data: Dataset, distances: Floats, rate: float, penalty: float) -> Scorer:
+    from scipy.linalg import cho_factor, cho_solve
+
+    K = np.exp(-rate * distances).astype(np.float32)
+    X = interactions(data.ratings, "ratings").astype(np.float32).toarray()
+    # Not every distance gives a positive definite kernel: shift the spectrum as far as it takes.
+    shift = np.float32(penalty)
+    K[np.diag_indices_from(K)] += shift
+    while True:
+        try:
+            factor = cho_factor(K, lower=True, check_finite=False)
+            break
+        except np.linalg.LinAlgError:
+            K[np.diag_indices_from(K)] += shift
+    # For unrated items X is 0, so that the scores are -λA; the factor does not change the order.
+    scores = X - penalty * cho_solve(factor, X, check_finite=False)
+    return lambda users: np.asarray(scores[users])
 
 
 def user_distances(data: Dataset, distance: str, n_threads: int | None = None) -> Floats:
     """Return all distances between users, (n_users, n_users); the largest where one has rated nothing."""
-    if distance not in DISTANCES:
-        raise InputError(f"distance is {distance!r}; choose one of {', '.join(DISTANCES)}")
     D = DISTANCES[distance](data, n_threads)
     D = np.where(np.isfinite(D), D, np.nanmax(D, initial=0.0))
     np.fill_diagonal(D, 0.0)
     return D
-
-
-@dataclass
-class KernelRidge(ScoringRecommender):
-    """Kernel ridge regression over users; ``rate`` is γ and ``penalty`` λ."""
-
-    over_users: ClassVar[bool] = True
-
-    distance: str = "cosine"
-    rate: float = 4.0
-    penalty: float = 3.0
-    n_threads: int | None = None
-
-    def prepare(self, data: Dataset) -> Floats:
-        """Return all distances between users, in units of their median."""
-        n_users, n_items = data.n_users, data.n_items
-        require(24 * n_users**2 + 8 * n_users * n_items, f"kernel ridge of {n_users:,} users", LEAVE_OUT)
-        D = user_distances(data, self.distance, self.n_threads)
-        middle = float(np.median(D[np.triu_indices(len(D), 1)])) if len(D) > 1 else 1.0
-        return D / (middle or 1.0)
-
-    def _learn(self, data: Dataset, prepared: Floats) -> None:
-        from scipy.linalg import cho_factor, cho_solve
-
-        if not 0 < self.penalty < np.inf:
-            raise InputError(f"penalty is {self.penalty!r}; give a number above 0")
-        K = np.exp(-self.rate * prepared).astype(np.float32)
-        X = interactions(data.ratings, "ratings").astype(np.float32).toarray()
-        # Not every distance gives a positive definite kernel: shift the spectrum as far as it takes.
-        shift = np.float32(self.penalty)
-        K[np.diag_indices_from(K)] += shift
-        while True:
-            try:
-                factor = cho_factor(K, lower=True, check_finite=False)
-                break
-            except np.linalg.LinAlgError:
-                K[np.diag_indices_from(K)] += shift
-        # For unrated items X is 0, so that the scores are -λA; the factor does not change the order.
-        self.scores_ = X - self.penalty * cho_solve(factor, X, check_finite=False)
-
-    def _scores(self, users: Ints) -> Scores:
-        return np.asarray(self.scores_[users])
 
 
 def _shares(data: Dataset) -> Matrix:
@@ -102,14 +90,10 @@ def _shares(data: Dataset) -> Matrix:
     return X
 
 
-def _empty(P: Matrix) -> Any:
-    return np.diff(P.indptr) == 0
-
-
 def _without(D: Floats, P: Matrix) -> Floats:
     """Return distances with NaN for users without ratings."""
-    D[_empty(P)] = np.nan
-    D[:, _empty(P)] = np.nan
+    empty = np.diff(P.indptr) == 0
+    D[empty] = D[:, empty] = np.nan
     return D
 
 
@@ -118,15 +102,14 @@ def _pmd(data: Dataset, n_threads: int | None) -> Floats:
     data.require_geometry("kernel:pmd")
     everyone = np.arange(data.n_users)
     similarity = UserSimilarity(data, find_measure("pmd"), None, n_threads).calibrated()
-    values: Floats = similarity.estimated_values(everyone, everyone)
-    return values
+    return similarity.estimated_values(everyone, everyone)
 
 
 def _rwmd(data: Dataset, n_threads: int | None) -> Floats:
     geometry, P = data.require_geometry("kernel:rwmd"), _shares(data)
     # The distance of each item to the nearest item of each user.
     nearest = np.zeros((data.n_items, data.n_users), np.float32)
-    for u in np.flatnonzero(~_empty(P)).tolist():
+    for u in np.flatnonzero(np.diff(P.indptr)).tolist():
         items = P.indices[P.indptr[u] : P.indptr[u + 1]]
         nearest[:, u] = geometry.units(items, None).min(axis=0) * geometry.unit
     one_sided = np.asarray(P.astype(np.float32) @ nearest).astype(np.float64)
@@ -135,8 +118,8 @@ def _rwmd(data: Dataset, n_threads: int | None) -> Floats:
 
 def _mean_vector(data: Dataset, n_threads: int | None) -> Floats:
     data.require_geometry("kernel:mean-vector")
-    cosines: Floats = np.clip(pairwise(data, mean_vector().measure, n_threads=n_threads), -1, 1)
-    return np.arccos(cosines)
+    cosine: Floats = np.clip(pairwise(data, mean_vector().measure, n_threads=n_threads), -1, 1)
+    return np.arccos(cosine)
 
 
 def _total_variation(data: Dataset, n_threads: int | None) -> Floats:
@@ -151,9 +134,9 @@ def _total_variation(data: Dataset, n_threads: int | None) -> Floats:
 
 def _cosine(data: Dataset, n_threads: int | None) -> Floats:
     X = interactions(data.ratings, "ratings")
-    cosines = _cosines(X, np.arange(X.shape[0])).astype(np.float64)
-    np.fill_diagonal(cosines, 0.0)
-    return _without(np.arccos(np.clip(cosines, -1, 1)), X)
+    C = cosines(X, np.arange(data.n_users)).astype(np.float64)
+    np.fill_diagonal(C, 0.0)  # the largest distance is a right angle, that of users without ratings
+    return _without(np.arccos(np.clip(C, -1, 1)), X)
 
 
 def _jaccard(data: Dataset, n_threads: int | None) -> Floats:

@@ -7,41 +7,33 @@ They come with the extra ``peers``. Each has a grid that is searched on the vali
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
 
-from prefmover._typing import Floats, Ints
+from prefmover._typing import Floats
 from prefmover.dataset import Dataset
-from prefmover.errors import InputError, MissingExtraError
-from prefmover.evaluation.baselines.by_scores import Scores, ScoringRecommender, interactions
+from prefmover.errors import MissingExtraError
+from prefmover.evaluation.baselines.rankers import Scorer, interactions
 
-__all__ = ["ImplicitRecommender", "SurpriseRecommender", "importing", "require"]
+__all__ = ["SurpriseRecommender", "als", "bpr", "require"]
 
 PACKAGES = {"surprise": "scikit-surprise"}
-SURPRISE = ("SVD", "SVDpp", "KNNBaseline", "KNNWithMeans", "BaselineOnly")
 
 
-@contextmanager
-def importing(package: str) -> Iterator[None]:
-    """Import a package of the extra ``peers`` inside; without it, an error says how to install it."""
+def require(module: str) -> Any:
+    """Return a module of the extra ``peers``; without it, an error says how to install it."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            yield
+            return import_module(module)
     except ImportError:
+        package = module.partition(".")[0]
         name = PACKAGES.get(package, package)
         raise MissingExtraError(f"{package}: peers need {name}: pip install 'prefmover[peers]'") from None
-
-
-def require(package: str) -> None:
-    """Raise an error if a package of the extra ``peers`` is not installed."""
-    with importing(package):
-        import_module(package)
 
 
 @dataclass
@@ -62,15 +54,9 @@ class SurpriseRecommender:
     seed: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        if self.name not in SURPRISE:
-            raise InputError(f"peer is {self.name!r}; choose one of {', '.join(SURPRISE)}")
-
     def fit(self, data: Dataset) -> Self:
         """Train on the ratings."""
-        with importing("surprise"):
-            import surprise
-        ratings = data.ratings
+        surprise, ratings = require("surprise"), data.ratings
         columns = ratings.rows().tolist(), ratings.matrix.indices.tolist(), ratings.matrix.data.tolist()
         rows = [(user, item, rating, None) for user, item, rating in zip(*columns, strict=True)]
         reader = surprise.Reader(rating_scale=(ratings.scale.lowest, ratings.scale.highest))
@@ -96,48 +82,28 @@ class SurpriseRecommender:
         return np.array([self.model_.predict(u, i).est for u, i in zip(*positions, strict=True)])
 
 
-@dataclass
-class ImplicitRecommender(ScoringRecommender):
-    """``"als"`` or ``"bpr"`` of the package implicit. ``alpha`` weighs the ratings of ALS: c = 1 + αr."""
-
-    name: str = "als"
-    seed: int = 0
-    n_threads: int | None = None
-    factors: int = 64
-    regularization: float = 0.1
-    alpha: float = 10.0
-    learning_rate: float = 0.05
-    iterations: int = 15
-
-    def _learn(self, data: Dataset, prepared: Any) -> None:
-        with importing("implicit"):
-            from implicit.cpu.als import AlternatingLeastSquares
-            from implicit.cpu.bpr import BayesianPersonalizedRanking
-        options: dict[str, Any] = {
-            "factors": self.factors,
-            "regularization": self.regularization,
-            "iterations": self.iterations,
-            "num_threads": self.n_threads or 0,
-            "random_state": self.seed,
-        }
-        X = interactions(data.ratings, "ratings" if self.name == "als" else "seen")
-        with warnings.catch_warnings():  # implicit's advice about the threads of BLAS
-            warnings.simplefilter("ignore")
-            if self.name == "als":
-                model = AlternatingLeastSquares(alpha=self.alpha, **options)
-            else:
-                # Threads of BPR overwrite each other's steps: the result would differ from run to run.
-                options["num_threads"] = 1
-                model = BayesianPersonalizedRanking(learning_rate=self.learning_rate, **options)
-            model.fit(_plain(X), show_progress=False)
-        self.user_factors_, self.item_factors_ = model.user_factors, model.item_factors
-
-    def _scores(self, users: Ints) -> Scores:
-        return np.asarray(self.user_factors_[users] @ self.item_factors_.T)
+def als(data: Dataset, seed: int = 0, n_threads: int | None = None, **settings: Any) -> Scorer:
+    """Alternating least squares of implicit; ``alpha`` weighs the ratings: c = 1 + αr."""
+    model = require("implicit.cpu.als").AlternatingLeastSquares
+    options = {"alpha": 10.0, "iterations": 15, "num_threads": n_threads or 0}
+    return _factors(model, interactions(data.ratings), seed, options | settings)
 
 
-def _plain(X: Any) -> Any:
-    """Return a csr_matrix of 32-bit numbers, which implicit wants."""
+def bpr(data: Dataset, seed: int = 0, **settings: Any) -> Scorer:
+    """Bayesian personalized ranking of implicit."""
+    model = require("implicit.cpu.bpr").BayesianPersonalizedRanking
+    # Threads of BPR overwrite each other's steps: the result would differ from run to run.
+    options = {"learning_rate": 0.05, "iterations": 100, "num_threads": 1}
+    return _factors(model, interactions(data.ratings, "seen"), seed, options | settings)
+
+
+def _factors(model: Any, X: Any, seed: int, options: Mapping[str, Any]) -> Scorer:
+    """Return the scorer of a factor model of implicit that is fitted to X."""
     from scipy.sparse import csr_matrix
 
-    return csr_matrix((X.data.astype(np.float32), X.indices, X.indptr), shape=X.shape)
+    plain = csr_matrix((X.data.astype(np.float32), X.indices, X.indptr), shape=X.shape)  # implicit wants this
+    with warnings.catch_warnings():  # implicit's advice about the threads of BLAS
+        warnings.simplefilter("ignore")
+        fitted = model(**{"factors": 64, "regularization": 0.1, "random_state": seed, **options})
+        fitted.fit(plain, show_progress=False)
+    return lambda users: np.asarray(fitted.user_factors[users] @ fitted.item_factors.T)

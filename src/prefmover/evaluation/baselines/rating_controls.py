@@ -24,8 +24,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from math import inf
-from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -37,7 +35,7 @@ from prefmover.execution.memory import require
 from prefmover.execution.threads import slices
 from prefmover.measures.agreement import disagreement
 from prefmover.measures.estimates import estimates_at
-from prefmover.measures.measure import PUBLISHED, Convention, Measure, find_measure
+from prefmover.measures.measure import Measure, find_measure
 from prefmover.measures.pairs import Kernel, Pairs, Rows
 from prefmover.model import KNNRecommender
 from prefmover.predict.centering import Centering, CenteringName
@@ -46,6 +44,7 @@ from prefmover.predict.predictor import clip
 __all__ = ["Baseline", "agreement", "estimated", "mean_vector", "uniform"]
 
 CENTERINGS: dict[str, CenteringName] = {"user-mean": "mean", "bias": "baseline"}
+SUMMARY = "a control"
 BLOCK_ROWS = 256
 
 
@@ -77,43 +76,29 @@ class Baseline:
 
 def uniform(seed: int = 0, **parameters: Any) -> KNNRecommender:
     """Return a neighbor average over random raters, in an order that is fixed by the seed."""
-    measure = _measure("uniform", partial(_random_order, seed=seed), False, False)
+    kernel = partial(_random_order, seed=seed)
+    measure = Measure("uniform", "uniform", SUMMARY, kernel, larger_is_closer=False, symmetric=False)
     return KNNRecommender(measure, weight="exponential(0)", **parameters)
 
 
 def mean_vector(**parameters: Any) -> KNNRecommender:
     """Return a neighbor average with neighbors by the cosine of mean item vectors."""
-    return KNNRecommender(_measure("mean-vector", _mean_vectors, True, True), **parameters)
+    measure = Measure("mean-vector", "mean-vector", SUMMARY, _mean_vectors, needs_geometry=True)
+    return KNNRecommender(measure, **parameters)
 
 
 def agreement(**parameters: Any) -> KNNRecommender:
     """Return a neighbor average with neighbors by agreement alone, weighted as by PMD-agreement."""
-    weight = find_measure("pmd-agreement").weight
-    return KNNRecommender(_measure("agreement", disagreement, False, False), weight=weight, **parameters)
+    measure = Measure("agreement", "agreement", SUMMARY, disagreement, larger_is_closer=False)
+    return KNNRecommender(measure, weight=find_measure("pmd-agreement").weight, **parameters)
 
 
 def estimated(measure: str, **parameters: Any) -> KNNRecommender:
     """Return the neighbor average of PMD or PMD-agreement with estimated distances instead of exact ones."""
-    row = find_measure(measure)
+    row, name = find_measure(measure), f"estimated:{measure}"
     kernel = partial(_estimates, term=row.extra_term)
-    return KNNRecommender(
-        _measure(f"estimated:{row.name}", kernel, False, True), weight=row.weight, **parameters
-    )
-
-
-def _measure(name: str, kernel: Any, larger_is_closer: bool, needs_geometry: bool) -> Measure:
-    only = Convention("a control")
-    return Measure(
-        name=name,
-        label=name,
-        summary="a control",
-        kernel=kernel,
-        larger_is_closer=larger_is_closer,
-        range=(-inf, inf),
-        symmetric=name != "uniform",
-        needs_geometry=needs_geometry,
-        conventions=MappingProxyType({PUBLISHED: only, "table-1": only}),
-    )
+    control = Measure(name, name, SUMMARY, kernel, larger_is_closer=False, needs_geometry=True)
+    return KNNRecommender(control, weight=row.weight, **parameters)
 
 
 def _random_order(pairs: Pairs, seed: int) -> Callable[[Ints], Floats]:
