@@ -13,7 +13,7 @@ from prefmover import Dataset
 from prefmover.data.splits import random_split
 from prefmover.evaluation import metrics
 from prefmover.evaluation.baselines.rankers import ScoredLists
-from prefmover.evaluation.ranking_task import RankingTask, check_lists
+from prefmover.evaluation.tasks import RankingTask, check_lists
 from prefmover.model import Recommender
 from prefmover.rank.recommendations import Selection
 
@@ -29,7 +29,7 @@ def dials(data: Dataset, share: float, threads: int | None) -> list[str]:
     raters, users, lines = train.ratings_per_item, question.users, []
 
     def add(label: str, answer: Any) -> None:
-        lists = check_lists(answer, question, 10, label).positions
+        lists, _ = check_lists(answer, question, 10, label)
         ndcg = metrics.user_metrics(question.hits(lists), question.n_relevant, 10)["ndcg"].mean()
         apart = None if train.geometry is None else metrics.diversity(lists, train.geometry)
         share_of_items = metrics.list_coverage(lists, train.n_items)

@@ -5,7 +5,7 @@ import pytest
 
 from prefmover import datasets, pairwise
 from prefmover.errors import InputError
-from prefmover.evaluation import evaluate, validation
+from prefmover.evaluation import compute, evaluate
 from prefmover.evaluation.baselines.kernel_ridge import DISTANCES, kernel_ridge, user_distances
 from prefmover.evaluation.recommenders import GROUPS
 from tests.messages import names
@@ -91,7 +91,7 @@ def test_users_without_ratings_are_as_far_as_can_be(data):
 
 def test_every_kernel_runs_and_its_search_may_see_a_sample(data, monkeypatch):
     assert set(GROUPS["kernels"]) == {f"kernel:{name}" for name in DISTANCES}
-    monkeypatch.setattr(validation, "MAX_USERS", 10)
+    monkeypatch.setattr(compute, "MAX_USERS", 10)
     evaluation = evaluate(data, [*GROUPS["kernels"], "ease"], task="ranking", train=0.5, trials=2)
     for record in evaluation:
         assert record.tuning.n_judged == 10

@@ -10,7 +10,7 @@ from prefmover.data.splits import by_time, leave_last_out, random_split, validat
 from prefmover.errors import InputError
 from prefmover.evaluation import Experiment, evaluate, metrics, run_experiment
 from prefmover.evaluation.baselines.rankers import ByScores
-from prefmover.evaluation.ranking_task import RankingTask, check_lists
+from prefmover.evaluation.tasks import RankingTask, check_lists
 from tests.evaluation.killed import killed_run, lasting
 from tests.messages import names, unnamed
 from tests.oracles import evaluation as slow
@@ -179,9 +179,9 @@ def test_what_is_wrong_with_lists_is_counted(few):
     task = RankingTask.of_split(split)
     user = few.ratings.user_positions([someone])[0]
     at = int(np.searchsorted(task.users, user))
-    lists = check_lists([answer(few.with_ratings(split.train), u, 10) for u in task.ids()], task, 10, "x")
-    assert (lists.positions[at] >= 0).tolist() == [False, False, True] + [False] * 7
-    assert task.hits(lists.positions)[at].sum() == 1
+    lists, _ = check_lists([answer(few.with_ratings(split.train), u, 10) for u in task.ids()], task, 10, "x")
+    assert (lists[at] >= 0).tolist() == [False, False, True] + [False] * 7
+    assert task.hits(lists)[at].sum() == 1
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,14 @@
-"""One record: fit a recommender to the training part of a split, and score its ratings or its lists."""
+"""One record: choose settings, fit a recommender to the training part of a split, score what it answers.
+
+A recommender with a grid searches for settings with a budget of trials on a validation part. That is a share
+of the *training* ratings, held out in the way in which the test part was
+(:func:`~prefmover.data.splits.validation_split`). The search does not see the test part. After it, the
+recommender is fitted to all training ratings with the settings that had the highest nDCG, or the lowest mean
+absolute error of predicted ratings.
+
+The lists of at most :data:`MAX_USERS` users are judged, drawn by a hash; the default model's own search takes
+1,500. Recommenders whose cost grows with the cube of the users are also fitted to these users only.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +17,24 @@ import time
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from prefmover._typing import Progress
-from prefmover.data.splits import Split
+from prefmover.data.splits import Split, hashed, take_users, validation_split
 from prefmover.dataset import Dataset
+from prefmover.errors import InputError
+from prefmover.evaluation.baselines.rankers import ByScores
 from prefmover.evaluation.experiment import Experiment
-from prefmover.evaluation.rating_task import Predicted
-from prefmover.evaluation.recommenders import AnyRecommender, Method, create, fit
+from prefmover.evaluation.recommenders import AnyRecommender, Method, Settings, create, fit, grid
 from prefmover.evaluation.record import Record, RunInfo, Task, Trial, Tuning, versions
-from prefmover.evaluation.validation import Found, search, task_of
+from prefmover.evaluation.tasks import AnyTask, Predicted, RankingTask, task_of
 from prefmover.model import KNNRecommender, Recommender
 from prefmover.rank.tuning import TRAIN_SHARE, sample_users
 
-__all__ = ["TrainTest", "compute_record"]
+__all__ = ["MAX_USERS", "TrainTest", "compute_record"]
+
+MAX_USERS = 2000
+SAMPLE_SEED = 21
 
 
 class TrainTest(NamedTuple):
@@ -52,6 +68,19 @@ class TrainTest(NamedTuple):
             "new_items": split.new_items,
         }
 
+    def validation(self, task: Task) -> tuple[Split, AnyTask]:
+        """Return the training ratings, split again, and what their test part asks for."""
+        e = self.experiment
+        try:
+            inner = validation_split(self.split, 1 - e.validation, self.seed)
+            return inner, task_of(e.model_copy(update={"ns": e.ns[:1]}), inner, task)
+        except InputError as error:
+            raise InputError(
+                f"the validation part of {self.split.name} cannot be used: {error}. Train on a larger share, "
+                "or pass trials=0 to search for nothing",
+                argument="trials",
+            ) from None
+
 
 def compute_record(
     part: TrainTest,
@@ -67,11 +96,15 @@ def compute_record(
     Without an object, settings are searched for on the validation part; then the recommender is fitted to all
     training ratings.
     """
-    e, judge, found = part.experiment, task_of(part.experiment, part.split, task), Found({}, None, ())
+    e, judge = part.experiment, task_of(part.experiment, part.split, task)
     model: Any = copy.deepcopy(recommender)
+    tuning, seconds, settings = None, list[float](), dict[str, Any]()
     if recommender is None:
-        found = search(method, e, part.data, part.split, part.seed, n_threads, task)
-        model = create(method, e, part.seed, n_threads, task, found.settings)
+        if trials := grid(method, e.trials, task):
+            tuning, seconds = _search(part, method, trials, n_threads, task)
+            best = min if task == "rating" else max
+            settings = best(tuning.trials, key=lambda trial: trial.value).settings
+        model = create(method, e, part.seed, n_threads, task, settings)
     start = time.perf_counter()
     fit(model, part.data, task)
     fitted = time.perf_counter()
@@ -82,18 +115,48 @@ def compute_record(
         **part.facts(),
         **method._asdict(),
         **judge.score(answer, method, part.data.geometry),
-        settings=found.settings or _own_settings(model, task),
-        tuning=found.tuning or (_own_tuning(model) if task == "ranking" else None),
+        settings=settings or _own_settings(model, task),
+        tuning=tuning or (_own_tuning(model) if task == "ranking" else None),
         run=RunInfo(
             seconds=round(end - start, 3),
             fit_seconds=round(fitted - start, 3),
             answer_seconds=round(end - fitted, 3),
-            trial_seconds=found.seconds,
+            trial_seconds=tuple(seconds),
             solved=answer.solved if isinstance(answer, Predicted) else None,
             threads=n_threads,
             versions=versions(),
         ),
     )
+
+
+def _search(
+    part: TrainTest, method: Method, trials: tuple[Settings, ...], n_threads: int, task: Task
+) -> tuple[Tuning, list[float]]:
+    """Try settings on the validation part; return what came of them, and the seconds of each trial."""
+    e = part.experiment
+    models = [create(method, e, part.seed, n_threads, task, settings) for settings in trials]
+    distances = models[0].distances if isinstance(models[0], ByScores) else None
+    inner, judge = part.validation(task)
+    if isinstance(judge, RankingTask) and judge.n_judged > MAX_USERS:
+        chosen = np.sort(np.argsort(hashed(SAMPLE_SEED, judge.users), kind="stable")[:MAX_USERS])
+        if distances is None:
+            judge = judge.take(chosen)
+        else:
+            inner = take_users(inner, judge.users[chosen])
+            judge = RankingTask.of_split(inner, e.relevant, judge.ns)
+    known, found, seconds = part.data.with_ratings(inner.train), list[Trial](), list[float]()
+    shared = None
+    for settings in trials:
+        start, model = time.perf_counter(), models.pop(0)  # a fitted model is not kept
+        if distances is None:
+            fit(model, known, task)
+        else:
+            shared = distances(known) if shared is None else shared
+            model.fit(known, shared)
+        found.append(Trial(settings=settings, value=round(judge.value(judge.ask(model, method), method), 8)))
+        seconds.append(round(time.perf_counter() - start, 3))
+    tuning = Tuning(validation=e.validation, budget=e.trials, n_judged=judge.n_judged, trials=tuple(found))
+    return tuning, seconds
 
 
 def _own_settings(model: Any, task: Task) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from prefmover.predict.centering import CenteringName
 if TYPE_CHECKING:
     from prefmover.dataset import Dataset
 
-__all__ = ["Experiment", "Panel", "parse_ks", "parse_lengths", "parse_shares", "share_name"]
+__all__ = ["Experiment", "Panel", "parse_ks", "parse_shares", "share_name"]
 
 MAX_KS = 10_000
 MAX_N = 100
@@ -69,35 +69,28 @@ def _share(value: Any) -> float:
     return share
 
 
-def parse_ks(value: Any) -> tuple[int, ...]:
+def parse_ks(value: Any, name: str = "ks") -> tuple[int, ...]:
     """Return numbers of neighbors, ascending, from numbers or from text with ranges.
 
     >>> parse_ks("1, 10:30:10"), parse_ks(5)
     ((1, 10, 20, 30), (5,))
     """
     try:
-        ranges = [_range(*map(int, str(part).split(":"))) for part in _listed(value, "ks")]
+        ranges = [_range(*map(int, str(part).split(":"))) for part in _listed(value, name)]
         n = sum(map(len, ranges))
     except (ValueError, TypeError, OverflowError):  # TypeError: more than three numbers
-        raise InputError(f"ks is {value!r}; give numbers (5,10) or ranges with a step (5:60:5)") from None
+        raise InputError(f"{name} is {value!r}; give numbers (5,10) or ranges with a step (5:60:5)") from None
     if n > MAX_KS:
-        raise InputError(f"ks is {value!r}, more than {MAX_KS:,} numbers; give a larger step")
+        raise InputError(f"{name} is {value!r}, more than {MAX_KS:,} numbers; give a larger step")
     ks = sorted({k for numbers in ranges for k in numbers})
     if not ks or ks[0] < 1:
-        raise InputError(f"ks is {value!r}; give whole numbers from 1")
+        raise InputError(f"{name} is {value!r}; give whole numbers from 1")
     return tuple(ks)
 
 
-def parse_lengths(value: Any) -> tuple[int, ...]:
-    """Return lengths of lists, ascending, from numbers or from text with ranges.
-
-    >>> parse_lengths("10, 5")
-    (5, 10)
-    """
-    try:
-        ns = parse_ks(value)
-    except InputError as error:
-        raise InputError(str(error).replace("ks is", "ns is", 1)) from None
+def _parse_lengths(value: Any) -> tuple[int, ...]:
+    """Return lengths of lists, as in :func:`parse_ks`."""
+    ns = parse_ks(value, "ns")
     if ns[-1] > MAX_N:
         raise InputError(f"ns is {value!r}; lists have at most {MAX_N} items")
     return ns
@@ -127,7 +120,7 @@ def _no_bool(value: Any) -> Any:
 
 Shares = Annotated[tuple[float, ...], BeforeValidator(parse_shares)]
 Ks = Annotated[tuple[int, ...], BeforeValidator(parse_ks)]
-Ns = Annotated[tuple[int, ...], BeforeValidator(lambda value: parse_lengths(value))]
+Ns = Annotated[tuple[int, ...], BeforeValidator(_parse_lengths)]
 Files = Annotated[tuple[str, ...], BeforeValidator(partial(_listed, name="items"))]
 Columns = Annotated[tuple[str, ...], BeforeValidator(partial(_listed, name="columns"))]
 Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: expand(_listed(value, "recommenders")))]

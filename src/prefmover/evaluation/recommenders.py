@@ -50,8 +50,7 @@ if TYPE_CHECKING:
 __all__ = [
     "GROUPS",
     "TABLE",
-    "FitPredict",
-    "FitRecommend",
+    "AnyRecommender",
     "Method",
     "Row",
     "check_packages",
@@ -69,27 +68,11 @@ ANSWERS: dict[Task, str] = {"rating": "predict", "ranking": "recommend"}
 """The method of a recommender that each task needs."""
 
 
-class FitPredict(Protocol):
-    """A recommender whose predicted ratings can be evaluated."""
+class AnyRecommender(Protocol):
+    """A recommender of the caller: besides ``fit`` it has ``predict``, ``recommend``, or both."""
 
     def fit(self, data: Dataset) -> Any:
         """Learn from the training ratings."""
-
-    def predict(self, pairs: list[tuple[Any, Any]]) -> Any:
-        """Return one rating for each (user, item), as an array or as `Predictions`."""
-
-
-class FitRecommend(Protocol):
-    """A recommender whose lists can be evaluated."""
-
-    def fit(self, data: Dataset) -> Any:
-        """Learn from the training ratings."""
-
-    def recommend(self, users: list[Any], n: int) -> Any:
-        """Return, for each user in order, the ids of n unrated items, best first."""
-
-
-AnyRecommender: TypeAlias = FitPredict | FitRecommend
 
 
 class Request(NamedTuple):

@@ -97,122 +97,114 @@ class FrozenModel(BaseModel):
 class Groups(FrozenModel):
     """The main metric by group of users."""
 
-    n: tuple[int, ...] = Field(description="Test ratings, or users, in each group")
-    sums: tuple[tuple[float, ...], ...] = Field(
-        description="Sums of absolute errors, or of nDCG: one row per cut"
-    )
+    n: tuple[int, ...]  # test ratings, or users, in each group
+    sums: tuple[tuple[float, ...], ...]  # of absolute errors, or of nDCG: one row per cut
 
 
 class RunInfo(FrozenModel):
-    """The part of a record that may differ from run to run."""
+    """The part of a record that may differ from run to run; times are in seconds."""
 
-    seconds: float = Field(description="Time to fit and predict, or to recommend; without the search")
-    fit_seconds: float | None = Field(default=None, description="Time to fit")
-    answer_seconds: float | None = Field(default=None, description="Time to predict or to recommend")
-    trial_seconds: tuple[float, ...] = Field(default=(), description="Time of each trial of the search")
-    solved: int | None = Field(default=None, description="Pairs of users that were compared, if counted")
-    threads: int = Field(default=1, description="Threads in use")
-    versions: dict[str, str] = Field(
-        default_factory=dict, description="Versions of the packages that compute"
-    )
+    seconds: float  # to fit and predict, or to recommend; without the search
+    fit_seconds: float | None = None
+    answer_seconds: float | None = None  # to predict or to recommend
+    trial_seconds: tuple[float, ...] = ()  # of each trial of the search
+    solved: int | None = None  # pairs of users that were compared, if counted
+    threads: int = 1
+    versions: dict[str, str] = {}  # of the packages that compute
+
+    @property
+    def search(self) -> float:
+        """Time of all trials of the search."""
+        return sum(self.trial_seconds)
+
+    @property
+    def total(self) -> float:
+        """Time with the search."""
+        return self.seconds + self.search
 
 
 class DataInfo(FrozenModel):
-    """Identity of the data behind the records of a folder."""
+    """Identity of the data behind the records of a folder, by digests."""
 
-    ratings: str = Field(description="Digest of the ratings")
-    distances: str = Field(description="Digest of the item distances; empty if each split has its own")
-    geometry: str = Field(description="Name of the item geometry")
-    times: str = Field(default="", description="Digest of the times of the ratings; empty without times")
-    preferences: str = Field(
-        default="", description="Digest with the scale, if the caller's data set has its own"
-    )
+    ratings: str
+    distances: str  # between items; empty if each split has its own
+    geometry: str  # name of the item geometry
+    times: str = ""  # of the ratings; empty without times
+    preferences: str = ""  # with the scale, if the caller's data set has its own
 
 
 class Events(FrozenModel):
     """What was wrong with the lists; nothing of it is ever counted as a hit."""
 
-    rated: int = Field(default=0, description="Places with an item that the user rated in training")
-    unknown: int = Field(default=0, description="Places with an item that is not in the data")
-    repeated: int = Field(default=0, description="Places with an item that is in the list already")
-    short: int = Field(
-        default=0, description="Lists with fewer items than asked for, although there are more"
-    )
+    rated: int = 0  # places with an item that the user rated in training
+    unknown: int = 0  # places with an item that is not in the data
+    repeated: int = 0  # places with an item that is in the list already
+    short: int = 0  # lists with fewer items than asked for, although there are more
 
     def __str__(self) -> str:
-        names = {"rated": "rated items", "unknown": "unknown items", "repeated": "repeated items"}
-        names["short"] = "lists too short"
-        return ", ".join(
-            f"{getattr(self, key):,} {name}" for key, name in names.items() if getattr(self, key)
-        )
+        names = {name: f"{name} items" for name in ("rated", "unknown", "repeated")}
+        counts = {names.get(name, "lists too short"): count for name, count in self}
+        return ", ".join(f"{count:,} {text}" for text, count in counts.items() if count)
 
 
 class ActivityGroup(FrozenModel):
     """Users with about as many training ratings."""
 
-    name: Activity = Field(description="Name")
-    fewest: int = Field(description="Training ratings of the least active of them")
-    most: int = Field(description="Training ratings of the most active of them")
-    n_users: int = Field(description="Users", ge=1)
-    metrics: Columns = Field(description="Metrics of their lists")
-    groups: Groups = Field(description="nDCG by group of users")
+    name: Activity
+    fewest: int  # training ratings of the least active of them
+    most: int  # training ratings of the most active of them
+    n_users: int = Field(ge=1)
+    metrics: Columns  # of their lists
+    groups: Groups  # nDCG by group of users
 
 
 class Trial(FrozenModel):
     """Settings that were tried, and the main metric on the validation part."""
 
-    settings: dict[str, Any] = Field(description="Settings of the recommender")
-    value: float = Field(description="Mean absolute error, or nDCG at the first length")
+    settings: dict[str, Any]
+    value: float  # mean absolute error, or nDCG at the first length
 
 
 class Tuning(FrozenModel):
     """The search for settings, on a part of the training ratings."""
 
-    validation: float = Field(description="Share of the training ratings that was held out")
-    budget: int = Field(description="Trials that each recommender may make")
-    n_judged: int = Field(description="Held-out ratings, or users (at most a sample), that were judged")
-    trials: tuple[Trial, ...] = Field(description="What was tried")
+    validation: float  # share of the training ratings that was held out
+    budget: int  # trials that each recommender may make
+    n_judged: int  # held-out ratings, or users (at most a sample), that were judged
+    trials: tuple[Trial, ...]
 
 
 class Record(FrozenModel):
     """Predicted ratings, or recommended lists, of one recommender on one split."""
 
-    task: Task = Field(description="Predicted ratings, or recommended lists")
-    dataset: str = Field(description="Name of the data set, or file of ratings")
-    geometry: str = Field(description="Name of the item geometry")
-    protocol: str = Field(description="How the split was made")
-    share: float = Field(description="Share of the ratings to train on", gt=0, lt=1)
-    repeat: int = Field(description="Number of the split, from 0", ge=0)
-    seed: int = Field(description="Seed of the split")
-    stratify: str = Field(default="", description="user if every user has the same share of training ratings")
-    n_train: int = Field(description="Training ratings")
-    n_test: int = Field(description="Test ratings")
-    new_users: int = Field(description="Users of the test part without a training rating")
-    new_items: int = Field(description="Items of the test part without a training rating")
-    recommender: str = Field(description="Full name, such as knn:bcf:median")
-    method: str = Field(description="Measure, control, peer or model, such as bcf")
-    label: str = Field(description="Name in figures and tables, such as BCF")
-    kind: Kind = Field(description="What the method is")
-    convention: str = Field(default="", description="Convention of the measure")
-    relevant: float | None = Field(
-        default=None, description="Lowest relevant test rating; None if all are, or for ratings"
-    )
-    n_users: int | None = Field(
-        default=None, ge=1, description="Users with a relevant test item, whose lists are judged"
-    )
-    n_relevant: int | None = Field(default=None, description="Relevant test ratings")
-    settings: dict[str, Any] = Field(default_factory=dict, description="Settings that were used, or chosen")
-    tuning: Tuning | None = Field(default=None, description="How they were chosen; None without a search")
-    cuts: tuple[int | None, ...] = Field(
-        min_length=1, description="Numbers of neighbors (only None without any), or lengths of lists"
-    )
-    metrics: Columns = Field(description="Metrics by name, one entry per cut")
-    activity: tuple[ActivityGroup, ...] = Field(
-        default=(), description="Metrics of lists by number of training ratings"
-    )
-    events: Events = Field(default=Events(), description="What was wrong with the lists")
-    groups: Groups = Field(description="The main metric by group of users")
-    run: RunInfo = Field(description="What may differ from run to run")
+    task: Task
+    dataset: str  # name of the data set, or file of ratings
+    geometry: str  # name of the item geometry
+    protocol: str  # how the split was made
+    share: float = Field(gt=0, lt=1)  # of the ratings to train on
+    repeat: int = Field(ge=0)  # number of the split, from 0
+    seed: int  # of the split
+    stratify: str = ""  # user if every user has the same share of training ratings
+    n_train: int  # training ratings
+    n_test: int  # test ratings
+    new_users: int  # of the test part, without a training rating
+    new_items: int  # of the test part, without a training rating
+    recommender: str  # full name, such as knn:bcf:median
+    method: str  # measure, control, peer or model, such as bcf
+    label: str  # name in figures and tables, such as BCF
+    kind: Kind  # what the method is
+    convention: str = ""  # of the measure
+    relevant: float | None = None  # lowest relevant test rating; None if all are, or for ratings
+    n_users: int | None = Field(default=None, ge=1)  # with a relevant test item, whose lists are judged
+    n_relevant: int | None = None  # relevant test ratings
+    settings: dict[str, Any] = {}  # that were used, or chosen
+    tuning: Tuning | None = None  # how they were chosen; None without a search
+    cuts: tuple[int | None, ...] = Field(min_length=1)  # see CUTS; only None without any neighbors
+    metrics: Columns  # by name, one entry per cut
+    activity: tuple[ActivityGroup, ...] = ()  # metrics of lists by number of training ratings
+    events: Events = Events()  # what was wrong with the lists
+    groups: Groups  # the main metric by group of users
+    run: RunInfo
 
     @model_validator(mode="after")
     def _one_entry_per_cut(self) -> Self:
@@ -254,7 +246,7 @@ class Record(FrozenModel):
         common["settings"] = ", ".join(f"{name}={value}" for name, value in self.settings.items())
         common["trials"] = len(self.tuning.trials) if self.tuning else 0
         common |= {name: value for name, value in self.run if name not in ("trial_seconds", "versions")}
-        common["tune_seconds"] = round(sum(self.run.trial_seconds), 3)
+        common["tune_seconds"] = round(self.run.search, 3)
         common["versions"] = ", ".join(f"{name} {number}" for name, number in self.run.versions.items())
         columns = dict(self.metrics)
         if self.task == "ranking":

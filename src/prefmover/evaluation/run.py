@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from itertools import groupby, product
@@ -40,7 +40,7 @@ from prefmover.evaluation.recommenders import (
     tasks_of,
 )
 from prefmover.evaluation.record import CUTS, METRICS, DataInfo, Record, Task, record_key
-from prefmover.evaluation.validation import task_of, validation_part
+from prefmover.evaluation.tasks import task_of
 from prefmover.execution import Executor, open_executor
 from prefmover.execution import Task as Job
 
@@ -246,8 +246,9 @@ def run_experiment(
     _check_relevant(experiment, data)
     info, run_folder = _identify(data, when, is_given), None if folder is None else RunFolder(folder)
     with open_executor(executor, n_threads) as runs:
-        run = _Run(experiment, data, when, objects or {}, runs, progress, tell or (lambda line: None))
-        jobs = run.all_jobs()  # a recommender that cannot do the task is an error, before a folder is made
+        # A recommender that cannot do the task is an error, before a folder is made.
+        jobs = _all_jobs(experiment, objects or {})
+        run = _Run(experiment, data, when, objects or {}, jobs, runs, progress, tell or (lambda line: None))
         if run_folder is None:
             records = {record.key: record for record in run.missing_records({})}
         else:
@@ -257,8 +258,7 @@ def run_experiment(
                     run_folder.add(record)
                 run_folder.merge()
                 records = run_folder.records()
-    keys = [key for job in jobs if (key := _key(experiment, job)) in records]
-    return Evaluation(tuple(records[key] for key in keys), experiment, info, run_folder)
+    return Evaluation(tuple(records[key] for key in jobs if key in records), experiment, info, run_folder)
 
 
 def _checked_times(experiment: Experiment, data: Dataset, times: Any) -> Floats | None:
@@ -314,8 +314,13 @@ class _Job(NamedTuple):
     task: Task
 
 
-def _key(experiment: Experiment, job: _Job) -> str:
-    return record_key(experiment.protocol, *job)
+def _all_jobs(experiment: Experiment, objects: Mapping[str, AnyRecommender]) -> dict[str, _Job]:
+    """Return the records to compute by key, in the order of the run."""
+    e = experiment
+    able = {name: tasks_of(name, e.tasks, objects) for name in e.recommenders}
+    runs = product(range(e.n_splits), e.shares, e.tasks, e.recommenders)
+    jobs = [_Job(share, repeat, name, task) for repeat, share, task, name in runs if task in able[name]]
+    return {record_key(e.protocol, *job): job for job in jobs}
 
 
 @dataclass
@@ -326,43 +331,38 @@ class _Run:
     data: Dataset
     times: Floats | None
     objects: Mapping[str, AnyRecommender]
+    jobs: dict[str, _Job]
     executor: Executor
     progress: Progress | None
     tell: Tell
-    seconds: list[tuple[str, float, float]] = field(default_factory=list)
-
-    def all_jobs(self) -> list[_Job]:
-        """Return the records to compute, in the order of the run."""
-        e = self.experiment
-        able = {name: tasks_of(name, e.tasks, self.objects) for name in e.recommenders}
-        runs = product(range(e.n_splits), e.shares, e.tasks, e.recommenders)
-        return [_Job(share, repeat, name, task) for repeat, share, task, name in runs if task in able[name]]
 
     def missing_records(self, done: Mapping[str, Record]) -> Iterator[Record]:
         """Compute and yield the records that are not there yet, as they finish."""
-        todo = [job for job in self.all_jobs() if _key(self.experiment, job) not in done]
+        todo = [job for key, job in self.jobs.items() if key not in done]
         check_packages(dict.fromkeys(job.name for job in todo))
         if done:
             self.tell(f"{len(done)} records are finished, {len(todo)} to go")
         if not todo:
             return
-        self.seconds = [(record.recommender, record.share, _cost(record)) for record in done.values()]
         self.executor.begin(self._bytes(), self._bytes())
-        self.executor.summary.resumed = len(done)
-        tasks, left = self._tasks(todo), dict.fromkeys(todo)
-        for finished in self.executor.run(lambda: next(tasks, None)):
-            record: Record = finished.value
+        summary = self.executor.summary
+        summary.resumed = len(done)
+        tasks, left, finished = self._tasks(todo), dict.fromkeys(todo), list(done.values())
+        for one in self.executor.run(lambda: next(tasks, None)):
+            record: Record = one.value
             yield record
-            self.executor.summary.record(
-                finished.node, {record.label: record.run.seconds}, record.run.solved or 0
-            )
-            self.seconds.append((record.recommender, finished.key[0], _cost(record)))
-            del left[finished.key]
-            self.tell(self._line(len(todo) - len(left), len(todo), record, list(left)))
+            summary.record(one.node, {record.label: record.run.seconds}, record.run.solved or 0)
+            finished.append(record)
+            del left[one.key]
+            n_done = len(todo) - len(left)
+            # Half of the tasks in progress run, the rest wait.
+            remaining = _seconds_left(finished, left) / max(1, self.executor.slots // 2)
+            rest = f"; about {duration(max(round(remaining), 1))} left" if left else ""
+            self.tell(f"[{n_done}/{len(todo)}] {_line(record)}{rest}")
             if self.progress is not None:
-                self.progress(len(todo) - len(left), len(todo))
+                self.progress(n_done, len(todo))
         if self.executor.slots > 1:
-            self.executor.summary.log()
+            summary.log()
 
     def _tasks(self, todo: list[_Job]) -> Iterator[Job]:
         """Yield the tasks by split; in parallel, the last recommenders, which are the slow ones, first."""
@@ -390,13 +390,14 @@ class _Run:
             # The same share for all, although folds may differ by a rating.
             n_train = sum(fold.train.n_ratings for fold in folds)
             share = round(n_train / (len(folds) * ratings.n_ratings), 6)
+        data = self.data.with_ratings(split.train)
+        part = TrainTest(e, share, repeat, split, data)
         for task in e.tasks:  # nothing to judge is an error, before anything is fitted
             task_of(e, split, task)
             if any(grid(Method.parse(name), e.trials, task) for name in e.recommenders):
-                validation_part(e, split, e.seed + repeat, task)
-        data = self.data.with_ratings(split.train)
+                part.validation(task)
         _ = data.geometry  # computed once here rather than in each task
-        return TrainTest(e, share, repeat, split, data)
+        return part
 
     @cached_property
     def folds(self) -> list[Split]:
@@ -420,39 +421,31 @@ class _Run:
         held = 4 * ratings.n_items**2 if exact is None else exact.nbytes
         return held + 24 * ratings.n_ratings + 64 * (ratings.n_users + ratings.n_items)
 
-    def _line(self, n_done: int, total: int, record: Record, todo: list[_Job]) -> str:
-        named = record.label + (f" ({record.convention})" if record.convention else "")
-        left = f"; about {duration(max(round(self._seconds_left(todo)), 1))} left" if todo else ""
-        return (
-            f"[{n_done}/{total}] train:test {share_name(record.share)}, repeat {record.repeat + 1}, {named}: "
-            f"{_result(record)}{left}"
-        )
 
-    def _seconds_left(self, todo: list[_Job]) -> float:
-        """Estimate the time of the remaining records from the most similar ones that are finished."""
-        known: dict[Any, list[float]] = defaultdict(list)
-        for name, share, seconds in self.seconds:
-            for key in ((name, share), name, None):
-                known[key].append(seconds)
-        times = [known[job.name, job.share] or known[job.name] or known[None] for job in todo]
-        # Half of the tasks in progress run, the rest wait.
-        return sum(float(np.mean(one)) for one in times) / max(1, self.executor.slots // 2)
+def _seconds_left(finished: Iterable[Record], todo: Iterable[_Job]) -> float:
+    """Estimate the time of the remaining records from the most similar ones that are finished."""
+    known: dict[Any, list[float]] = defaultdict(list)
+    for record in finished:
+        for key in ((record.recommender, record.share), record.recommender, None):
+            known[key].append(record.run.total)
+    times = [known[job.name, job.share] or known[job.name] or known[None] for job in todo]
+    return sum(float(np.mean(one)) for one in times)
 
 
-def _cost(record: Record) -> float:
-    return record.run.seconds + sum(record.run.trial_seconds)
-
-
-def _result(record: Record) -> str:
+def _line(record: Record) -> str:
     """Return the main figure of a record, and its price."""
-    searched = f" after {sum(record.run.trial_seconds):.1f} s of search" if record.tuning else ""
+    named = record.label + (f" ({record.convention})" if record.convention else "")
+    searched = f" after {record.run.search:.1f} s of search" if record.tuning else ""
     wrong = f" ({record.events})" if str(record.events) else ""
     if record.task == "ranking":
         figure = f"nDCG@{record.cuts[0]} {record.main[0]:.4f}"
     else:
         at = record.cuts.index(40) if 40 in record.cuts else -1
         figure = f"MAE {record.main[at]:.4f}" + (f" at K = {record.cuts[at]}" if record.cuts[at] else "")
-    return f"{figure}, {record.run.seconds:.1f} s{searched}{wrong}"
+    return (
+        f"train:test {share_name(record.share)}, repeat {record.repeat + 1}, {named}: {figure}, "
+        f"{record.run.seconds:.1f} s{searched}{wrong}"
+    )
 
 
 def _tell_progress(tell: Tell, label: str) -> Progress:

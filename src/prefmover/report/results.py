@@ -103,7 +103,7 @@ class Line:
     def seconds(self) -> tuple[float, float, float]:
         """Time to fit, to recommend to all users, and to search for settings."""
         runs = [record.run for record in self.records]
-        times = [(run.fit_seconds or 0.0, run.answer_seconds or 0.0, sum(run.trial_seconds)) for run in runs]
+        times = [(run.fit_seconds or 0.0, run.answer_seconds or 0.0, run.search) for run in runs]
         fit, answer, search = np.mean(times, axis=0).tolist()
         return fit, answer, search
 
@@ -276,7 +276,7 @@ class Results:
         self.records, self.experiment, self.data = list(records), experiment, data
         if not self.records:
             raise InputError("there are no finished records to report; run `prefmover evaluate` first")
-        self.seconds = sum(one.run.seconds + sum(one.run.trial_seconds) for one in self.records)
+        self.seconds = sum(one.run.total for one in self.records)
 
     @classmethod
     def open(cls, folder: RunFolder) -> Results:

@@ -215,7 +215,7 @@ def ease(data: Dataset, penalty: float = 1000.0, values: Values = "ratings") -> 
 
 
 def item_knn(data: Dataset, k: int = 50, shrinkage: float = 10.0, values: Values = "ratings") -> Scorer:
-    """Sum over the k nearest items by the cosine of their columns, shrunk by their number of common raters."""
+    """Sum over the k nearest items by the cosine of their columns, shrunk by the number of common raters."""
     from scipy.sparse import csr_array, vstack
 
     n_stored, what = min(k, data.n_items) * data.n_items, f"item-knn of {data.n_items:,} items"

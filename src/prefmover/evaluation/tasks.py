@@ -1,33 +1,108 @@
-"""The task of ranking: test users, relevant items, and recommended lists, checked and scored.
+"""The tasks: what the test part of a split asks, and how answers are checked and scored.
 
-Every item that a user has not rated in training is a candidate; there are no sampled negatives. An item that
+The task of rating is to predict the test ratings. The task of ranking is to recommend to the test users:
+every item that a user has not rated in training is a candidate; there are no sampled negatives. An item that
 the user rated in training, one that is not in the data, and one that is in the list already, take a place and
 are never a hit. They are counted, and so are lists that are too short: nothing is repaired silently.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, TypeAlias, get_args
 
 import numpy as np
+import numpy.typing as npt
 
-from prefmover._typing import Floats, Ints, Progress
+from prefmover._typing import Bools, Floats, Ints, Progress
 from prefmover.data.ratings import Ratings
-from prefmover.data.splits import Split, hashed
+from prefmover.data.splits import Split
 from prefmover.errors import InputError
 from prefmover.evaluation import metrics
 from prefmover.evaluation.baselines.rankers import relevant_from
+from prefmover.evaluation.experiment import Experiment
 from prefmover.evaluation.recommenders import Method
-from prefmover.evaluation.record import Activity, ActivityGroup, Columns, Events, Groups
+from prefmover.evaluation.record import Activity, ActivityGroup, Columns, Events, Groups, Task
 from prefmover.items.geometry import ItemGeometry
+from prefmover.model import KNNRecommender
 from prefmover.model.base_recommender import BaseRecommender
+from prefmover.predict.knn import KNNPredictor
+from prefmover.predict.predictor import clip
 
-__all__ = ["CheckedLists", "RankingTask", "check_lists"]
+__all__ = ["Predicted", "RankingTask", "RatingTask", "check_lists", "task_of"]
 
-SAMPLE_SEED = 21
 SPARSE = 10
 """Users with at most this many training ratings are the group "sparse"."""
+
+
+class Predicted(NamedTuple):
+    """Predictions of the test ratings of a split, for each K; (n_test, n_cuts) each."""
+
+    cuts: tuple[int | None, ...]
+    ratings: Floats
+    n_neighbors: npt.NDArray[np.integer[Any]]
+    solved: int | None = None  # pairs of users that were compared
+
+
+@dataclass(frozen=True, eq=False)
+class RatingTask:
+    """The test ratings of a split; a neighbor average predicts them for every K in ``ks``."""
+
+    split: Split
+    ks: tuple[int, ...] = (40,)
+
+    @property
+    def n_judged(self) -> int:
+        """The number of test ratings."""
+        return self.split.n_test
+
+    def ask(self, recommender: Any, method: Method, progress: Progress | None = None) -> Predicted:
+        """Return the predictions of a fitted recommender."""
+        split, predictor = self.split, getattr(recommender, "predictor_", None)
+        if isinstance(predictor, KNNPredictor) and method.kind in ("measure", "control"):
+            all_k = predictor.predict_all_k(split.users, split.items, self.ks, progress)  # from one search
+            return Predicted(self.ks, clip(all_k.values, split.train.scale)[0], all_k.used, all_k.solved)
+        answer = recommender.predict(split.test_pairs())
+        ratings = self._checked(getattr(answer, "ratings", answer), method.label)
+        used = np.asarray(getattr(answer, "n_neighbors", np.zeros(split.n_test, np.int64)))
+        k = recommender.settings_["k"] if isinstance(recommender, KNNRecommender) else None
+        return Predicted((k,), ratings[:, None], used[:, None])
+
+    def _checked(self, answer: Any, label: str) -> Floats:
+        """Return the result of a recommender's ``predict`` as numbers, one for each test rating."""
+        try:
+            ratings = np.asarray(answer, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{label}: predict() did not return numbers ({error})") from None
+        if ratings.shape != (self.split.n_test,):
+            raise InputError(
+                f"{label}: predict() returned shape {ratings.shape} for {self.split.n_test:,} pairs; "
+                "return one rating for each"
+            )
+        if not np.isfinite(ratings).all():
+            user, item = self.split.test_pairs()[int((~np.isfinite(ratings)).argmax())]
+            raise InputError(f"{label}: predict() returned no number for user {user!r} and item {item!r}")
+        return ratings
+
+    def value(self, answer: Predicted, method: Method) -> float:
+        """Return the mean absolute error at the first K."""
+        return metrics.mae(self.split.ratings, answer.ratings[:, 0])
+
+    def score(self, answer: Predicted, method: Method, geometry: ItemGeometry | None) -> dict[str, Any]:
+        """Return the fields of a record that depend on the predictions."""
+        true, columns, used = self.split.ratings, answer.ratings.T, answer.n_neighbors.T
+        n, sums = metrics.group_sums(self.split.users, np.abs(columns - true), 3)
+        return {
+            "cuts": answer.cuts,
+            "metrics": {
+                "mae": _rounded(metrics.mae(true, column) for column in columns),
+                "rmse": _rounded(metrics.rmse(true, column) for column in columns),
+                "coverage": _rounded(metrics.coverage(column) for column in used),
+                "neighbors": _rounded(float(column.mean()) for column in used),
+            },
+            "groups": Groups(n=n, sums=sums),
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,11 +149,6 @@ class RankingTask:
         keys = split.users[chosen] * split.train.n_items + split.items[chosen]
         return cls(split.train, users, n_relevant, np.sort(keys), threshold, ns)
 
-    def sample(self, n: int) -> Ints:
-        """Return the indices of at most n of the users, ascending, drawn by a hash of their positions."""
-        order = np.argsort(hashed(SAMPLE_SEED, self.users), kind="stable")
-        return np.sort(order[:n])
-
     def take(self, chosen: Ints) -> RankingTask:
         """Return the task for some of the users."""
         own = np.isin(self.keys // self.train.n_items, self.users[chosen])
@@ -100,7 +170,7 @@ class RankingTask:
         """The number of users."""
         return len(self.users)
 
-    def hits(self, positions: Ints) -> Any:
+    def hits(self, positions: Ints) -> Bools:
         """Return which places of the users' lists hold a relevant item."""
         return metrics.is_hit(positions, self.users, self.keys, self.train.n_items)
 
@@ -112,7 +182,7 @@ class RankingTask:
 
     def value(self, answer: Any, method: Method) -> float:
         """Return the mean nDCG at the first length."""
-        hits = self.hits(check_lists(answer, self, self.ns[-1], method.label).positions)
+        hits = self.hits(check_lists(answer, self, self.ns[-1], method.label)[0])
         return float(metrics.user_metrics(hits, self.n_relevant, self.ns[0])["ndcg"].mean())
 
     def score(self, answer: Any, method: Method, geometry: ItemGeometry | None) -> dict[str, Any]:
@@ -121,35 +191,35 @@ class RankingTask:
         hits, train = self.hits(positions), self.train
         by_length = [metrics.user_metrics(hits, self.n_relevant, n) for n in self.ns]
         n_raters = np.bincount(train.matrix.indices, minlength=train.n_items)
-        columns: dict[str, list[float | None]] = {
-            "catalog": [], "popularity": [], "novelty": [], "diversity": [],
-        }  # fmt: skip
-        for n in self.ns:
-            some = positions[:, :n]
-            far = None if geometry is None or n < 2 else metrics.diversity(some, geometry)
-            columns["catalog"].append(round(metrics.list_coverage(some, train.n_items), 8))
-            columns["popularity"].append(metrics.popularity(some, n_raters))
-            columns["novelty"].append(round(metrics.novelty(some, n_raters, train.n_users), 8))
-            columns["diversity"].append(None if far is None else round(far, 8))
-        everyone = np.arange(len(self.users))
-        activity = [
-            ActivityGroup(
-                name=name,
-                fewest=int(counts.min()),
-                most=int(counts.max()),
-                n_users=len(some),
-                metrics=_means(by_length, some),
-                groups=self._groups(by_length, some),
-            )
-            for name, some, counts in _by_activity(np.diff(train.matrix.indptr)[self.users])
+        lists = [positions[:, :n] for n in self.ns]
+        far = [
+            None if geometry is None or n < 2 else metrics.diversity(some, geometry)
+            for n, some in zip(self.ns, lists, strict=True)
         ]
+        everyone = np.arange(len(self.users))
         return {
             "cuts": self.ns,
             "relevant": self.threshold,
             "n_users": len(self.users),
             "n_relevant": len(self.keys),
-            "metrics": {**_means(by_length, everyone), **columns},
-            "activity": activity,
+            "metrics": {
+                **_means(by_length, everyone),
+                "catalog": _rounded(metrics.list_coverage(some, train.n_items) for some in lists),
+                "popularity": tuple(metrics.popularity(some, n_raters) for some in lists),
+                "novelty": _rounded(metrics.novelty(some, n_raters, train.n_users) for some in lists),
+                "diversity": _rounded(far),
+            },
+            "activity": [
+                ActivityGroup(
+                    name=name,
+                    fewest=int(counts.min()),
+                    most=int(counts.max()),
+                    n_users=len(some),
+                    metrics=_means(by_length, some),
+                    groups=self._groups(by_length, some),
+                )
+                for name, some, counts in _by_activity(np.diff(train.matrix.indptr)[self.users])
+            ],
             "events": events,
             "groups": self._groups(by_length, everyone),
         }
@@ -159,16 +229,10 @@ class RankingTask:
         return Groups(n=n, sums=sums)
 
 
-class CheckedLists(NamedTuple):
-    """Lists as item positions, -1 in places without an item that can count, and what was wrong."""
+def check_lists(answer: Any, task: RankingTask, n: int, label: str) -> tuple[Ints, Events]:
+    """Return the lists of a recommender, (n_users, n) positions, and what was wrong with them.
 
-    positions: Ints
-    events: Events
-
-
-def check_lists(answer: Any, task: RankingTask, n: int, label: str) -> CheckedLists:
-    """Return the lists of a recommender's ``recommend``: (n_users, n) positions.
-
+    A place without an item that can count has the position -1.
     ``answer`` has an attribute ``positions``, or is a sequence with, for each user, a sequence of item ids or
     of objects with an attribute ``item``. A list that is longer than n is cut off.
     """
@@ -193,10 +257,8 @@ def check_lists(answer: Any, task: RankingTask, n: int, label: str) -> CheckedLi
     repeated = _repeated(positions)
     positions[repeated] = -1
     short = length < np.minimum(n, task.n_candidates())
-    counts = (int(one.sum()) for one in (rated, unknown, repeated, short))
-    return CheckedLists(
-        positions, Events(**dict(zip(("rated", "unknown", "repeated", "short"), counts, strict=True)))
-    )
+    wrong = {"rated": rated, "unknown": unknown, "repeated": repeated, "short": short}
+    return positions, Events(**{name: int(places.sum()) for name, places in wrong.items()})
 
 
 UNKNOWN = -2
@@ -229,7 +291,7 @@ def _from_ids(answer: Any, train: Ratings, n_users: int, n: int, label: str) -> 
     return out
 
 
-def _repeated(positions: Ints) -> Any:
+def _repeated(positions: Ints) -> Bools:
     """Return which places hold an item that an earlier place of the same list holds."""
     order = np.argsort(positions, axis=1, kind="stable")
     ordered = np.take_along_axis(positions, order, axis=1)
@@ -240,10 +302,12 @@ def _repeated(positions: Ints) -> Any:
     return out
 
 
+def _rounded(values: Iterable[float | None]) -> tuple[float | None, ...]:
+    return tuple(None if value is None else round(value, 8) for value in values)
+
+
 def _means(by_length: list[dict[str, Floats]], some: Ints) -> Columns:
-    return {
-        name: tuple(round(float(one[name][some].mean()), 8) for one in by_length) for name in metrics.PER_USER
-    }
+    return {name: _rounded(float(one[name][some].mean()) for one in by_length) for name in metrics.PER_USER}
 
 
 def _by_activity(counts: Ints) -> list[tuple[Activity, Ints, Ints]]:
@@ -256,3 +320,13 @@ def _by_activity(counts: Ints) -> list[tuple[Activity, Ints, Ints]]:
     names: tuple[Activity, ...] = get_args(Activity)
     members = [np.flatnonzero(counts <= SPARSE), *(np.flatnonzero(quarter == k) for k in range(4))]
     return [(name, some, counts[some]) for name, some in zip(names, members, strict=True) if len(some)]
+
+
+AnyTask: TypeAlias = RatingTask | RankingTask
+
+
+def task_of(experiment: Experiment, split: Split, task: Task) -> AnyTask:
+    """Return what the test part of a split asks for."""
+    if task == "rating":
+        return RatingTask(split, experiment.ks)
+    return RankingTask.of_split(split, experiment.relevant, experiment.ns)
