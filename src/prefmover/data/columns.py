@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -67,17 +67,14 @@ class Columns:
     def take(self, keep: Bools) -> Columns:
         """Return some of the rows; messages still name them by their place in the source."""
         rows = np.flatnonzero(keep)
-        values = tuple(None if column is None else _taken(column, rows) for column in self.values)
-        return replace(self, values=values, origin=self.origin.take(rows))
+        return replace(
+            self, values=tuple(_taken(c, rows) for c in self.values), origin=self.origin.take(rows)
+        )
 
 
 def _taken(column: Any, rows: Ints) -> Any:
-    import pyarrow as pa
-
-    if isinstance(column, pa.Array | pa.ChunkedArray):
-        return column.take(pa.array(rows))
-    if isinstance(column, np.ndarray):
-        return column[rows]
+    if column is None or hasattr(column, "take"):
+        return None if column is None else column.take(rows)
     listed = list(column)
     return [listed[row] for row in rows]
 
@@ -112,20 +109,22 @@ def _from_text(data: bytes, file: str, roles: Roles, bad: BadLines, options: Fil
     header = _is_header(table, roles) if options.header is None else options.header
     hint = f" (separator {table.separator!r}: {table.separator.join(table.first)[:60]!r})"
     is_number = partial(_starts_with_numbers, table)
-    found = _positions(table.first, roles, options.feedback, is_number, file, header=header, hint=hint)
-    used = [p for p in found.positions if p is not None]
+    positions, implicit = _positions(
+        table.first, roles, options.feedback, is_number, file, header=header, hint=hint
+    )
+    used = [p for p in positions if p is not None]
     parsed = table.parse(dict.fromkeys(used, "code"), header=header, bad=bad)
-    names = tuple(None if p is None else table.first[p] if header else p + 1 for p in found.positions)
-    _log_names(file, names, roles, implicit=found.implicit)
+    names = tuple(None if p is None else table.first[p] if header else p + 1 for p in positions)
+    _log_names(file, names, roles, implicit=implicit)
     origin = table.origin(header=header, only_even=not bad.are_errors)
     values: list[Any] = []
-    for role, p, name in zip(roles, found.positions, names, strict=True):
+    for role, p, name in zip(roles, positions, names, strict=True):
         column = None if p is None else parsed[p]
         if role == "rating" and column is not None:
             column = _parsed_numbers(column, origin, name, table.separator, strict=bad.are_errors)
         values.append(column)
     guessed = not header and roles.get("rating", 0) is None
-    return Columns(tuple(values), names, origin, are_texts=True, implicit=found.implicit, guessed=guessed)
+    return Columns(tuple(values), names, origin, are_texts=True, implicit=implicit, guessed=guessed)
 
 
 def _complete(columns: Columns, bad: BadLines) -> Columns:
@@ -180,22 +179,15 @@ def _from_parquet(data: bytes, file: str, roles: Roles, feedback: Feedback | Non
         kind = schema.types[position]
         return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
-    found = _positions(available, roles, feedback, is_number, file, header=True)
-    names = tuple(None if p is None else available[p] for p in found.positions)
+    positions, implicit = _positions(available, roles, feedback, is_number, file)
+    names = tuple(None if p is None else available[p] for p in positions)
     for role, name in zip(roles, names, strict=True):
         if name is not None:
             find_column(name, available, role, file)  # raises if two columns have the name
     table = read_parquet(opened, file, [name for name in names if name is not None])
-    _log_names(file, names, roles, implicit=found.implicit)
+    _log_names(file, names, roles, implicit=implicit)
     values = tuple(None if name is None else table.column(name) for name in names)
-    return Columns(values, names, Origin(file, "row"), implicit=found.implicit)
-
-
-class _Found(NamedTuple):
-    """The positions of columns by role, None if there is no rating column, and whether it is implicit."""
-
-    positions: list[int | None]
-    implicit: bool
+    return Columns(values, names, Origin(file, "row"), implicit=implicit)
 
 
 def _positions(
@@ -205,10 +197,13 @@ def _positions(
     is_number: Callable[[int], bool],
     file: str,
     *,
-    header: bool,
+    header: bool = True,
     hint: str = "",
-) -> _Found:
-    """Return the positions of the columns of roles; without a header they are the first ones."""
+) -> tuple[list[int | None], bool]:
+    """Return the positions of the columns of roles, and whether the ratings are implicit feedback.
+
+    Without a header, the columns are the first ones. There may be no column of ratings.
+    """
     positions: list[int | None] = []
     implicit = feedback == "implicit"
     for k, (role, name) in enumerate(roles.items()):
@@ -238,7 +233,7 @@ def _positions(
         positions.append(position)
     if len(set(positions)) < len(positions):
         raise InputError(f"{file}: {_listed(roles)} must be different columns")
-    return _Found(positions, implicit)
+    return positions, implicit
 
 
 def _has_names(roles: Roles, names: Sequence[str]) -> bool:
@@ -379,19 +374,14 @@ def frame_columns(frame: Any, user: str, item: str, rating: str | None, feedback
         raise InputError(f"expected a data frame, got {type(frame).__name__}; {remedy}") from None
     schema = native.collect_schema()
     names, dtypes = schema.names(), schema.dtypes()
-    others = [find_column(user, names, "user", "the frame"), find_column(item, names, "item", "the frame")]
-    position, implicit = find_ratings(
-        names, rating, feedback, others, lambda k: dtypes[k].is_numeric(), "the frame"
-    )
-    positions = [*others, *([] if position is None else [position])]
-    if len({*positions}) < len(positions):
-        raise InputError("user, item and rating must be different columns")
-    chosen = native.select(*(names[k] for k in positions))
+    roles = {"user": user, "item": item, "rating": rating}
+    positions, implicit = _positions(names, roles, feedback, lambda k: dtypes[k].is_numeric(), "the frame")
+    used = [None if k is None else names[k] for k in positions]
+    chosen = native.select(*(name for name in used if name is not None))
     if isinstance(chosen, nw.LazyFrame):
         chosen = chosen.collect()
-    values: list[Any] = [_to_arrow(chosen[names[k]]) for k in positions]
-    used = (user, item, None if position is None else names[position])
-    return Columns((*values, None)[:3], used, Origin(), implicit=implicit)
+    values = tuple(None if name is None else _to_arrow(chosen[name]) for name in used)
+    return Columns(values, tuple(used), Origin(), implicit=implicit)
 
 
 def _to_arrow(series: Any) -> Any:

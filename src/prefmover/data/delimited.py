@@ -61,19 +61,10 @@ SHOWN = 3  # bad lines in a message
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Origin:
-    """The source of rows.
+    """The source of rows: a file (or "" for data in memory) and what a row is called there.
 
-    Parameters
-    ----------
-    file : str
-        Name of the file, or "" for data in memory.
-    unit : str
-        Name of a row there: "line", "row" or "value".
-    numbers : callable
-        Converts positions of rows (from 0) to the numbers (from 1) that a person would count.
+    ``numbers`` converts positions of rows (from 0) to the numbers (from 1) that a person would count.
 
-    Examples
-    --------
     >>> Origin("a.csv", "line", lambda rows: [r + 2 for r in rows]).at(0, "rating")
     "a.csv, line 2, column 'rating'"
     """

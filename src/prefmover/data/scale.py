@@ -95,9 +95,11 @@ class Scale:
         values = (self.lowest, self.highest, self.step)
         if not all(isinstance(v, int | float | np.integer | np.floating) for v in values):
             raise InputError(f"scale {values} is not valid; give three numbers: lowest, highest, step")
-        # A comparison in a narrow type could overflow.
-        numbers = [float(value) for value in values] if all(map(_finite, values)) else [np.nan] * 3
-        if not 0 <= numbers[0] <= numbers[1] or not numbers[2] >= 0:
+        try:
+            numbers = [float(value) for value in values]  # a comparison in a narrow type could overflow
+        except OverflowError:  # an integer of 400 digits
+            numbers = [math.inf] * 3
+        if not 0 <= numbers[0] <= numbers[1] < math.inf or not 0 <= numbers[2] < math.inf:
             raise InputError(
                 f"scale {values} is not valid; expected finite 0 <= lowest <= highest and step >= 0"
             )
@@ -204,13 +206,6 @@ class Scale:
         if (units[-1] - units[0]) / step > MAX_LEVELS:
             return cls(lowest, highest, 0.0)
         return cls(lowest, highest, step / grid)
-
-
-def _finite(value: float) -> bool:
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # an integer of 400 digits
-        return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -346,13 +346,8 @@ def _split(
 def in_seconds(times: Floats) -> Floats:
     """Return times in seconds; their unit is recognized by their size.
 
-    Parameters
-    ----------
-    times
-        Numbers from 0, all in one unit: seconds, or a fraction of seconds since 1970.
+    Times are numbers from 0, all in one unit: seconds, or a fraction of seconds since 1970.
 
-    Examples
-    --------
     >>> in_seconds(np.array([1.5e9, 86400.0])).tolist()
     [1500000000.0, 86400.0]
     >>> in_seconds(np.array([1.5e12, 1.4e12])).tolist()
@@ -426,23 +421,19 @@ def _looked_up(ratings: Ratings, times: Ratings) -> Floats:
 
 def time_table(ratings: Ratings, times: Any) -> Ratings:
     """Return the times of ratings, in any form, as a table of seconds."""
-    if isinstance(times, Ratings):
-        m = times.matrix
-        return _seconds(times, m.data, m.indices, m.indptr)
-    m = ratings.matrix
-    if isinstance(times, np.ndarray) and times.dtype.kind == "M":  # dates of any unit, as seconds
-        seconds = times.astype("datetime64[us]").astype(np.int64) / 1e6
-        times = np.where(np.isnat(times), np.nan, seconds)
-    return _seconds(ratings, rating_times(ratings, times), m.indices, m.indptr)
-
-
-def _seconds(ratings: Ratings, times: Floats, indices: Any, indptr: Any) -> Ratings:
-    """Return times, in their own unit, as a table of seconds with the users and items of ratings."""
     from scipy.sparse import csr_array
 
-    if times.min(initial=0.0) < 0:
+    if isinstance(times, Ratings):
+        ratings, when = times, times.matrix.data
+    else:
+        if isinstance(times, np.ndarray) and times.dtype.kind == "M":  # dates of any unit, as seconds
+            seconds = times.astype("datetime64[us]").astype(np.int64) / 1e6
+            times = np.where(np.isnat(times), np.nan, seconds)
+        when = rating_times(ratings, times)
+    if when.min(initial=0.0) < 0:
         raise InputError(
-            f"a rating has the time {times.min():g}, which is before 1970; give seconds since then, or dates"
+            f"a rating has the time {when.min():g}, which is before 1970; give seconds since then, or dates"
         )
-    table = csr_array((in_seconds(times), indices, indptr), shape=ratings.matrix.shape)
+    m = ratings.matrix
+    table = csr_array((in_seconds(when), m.indices, m.indptr), shape=m.shape)
     return Ratings(table, ratings.users, ratings.items, Scale(0.0, float(table.data.max(initial=1.0)), 0.0))

@@ -18,7 +18,7 @@ from numbers import Real
 import numpy as np
 import numpy.typing as npt
 
-from prefmover._typing import Bools, Floats, Ints, Progress
+from prefmover._typing import Bools, Floats, Ints
 from prefmover.data.ids import as_ids
 from prefmover.data.preferences import entries_of_rows
 from prefmover.data.ratings import Ratings, Scale
@@ -43,7 +43,6 @@ def synthetic(
     tastes: int = 24,
     features: int = 32,
     seed: int = 0,
-    progress: Progress | None = None,
 ) -> Dataset:
     """Return a synthetic data set of ``users`` users and ``items`` items.
 
@@ -65,8 +64,6 @@ def synthetic(
         Length of an item vector.
     seed : int
         The same seed and sizes give the same ratings (with the same version of NumPy).
-    progress : callable, optional
-        Called with (users done, users in all).
 
     Examples
     --------
@@ -95,8 +92,6 @@ def synthetic(
             _, part = entries_of_rows(indptr, start + some)
             indices[part] = seen[used]
             stars[part] = _stars(drawn, mixture[some], seen, random)[used]
-        if progress is not None:
-            progress(stop, users)
     # Not by from_csr, which would sort and copy arrays that are in order.
     matrix = csr_array((stars, indices, indptr.astype(width)), shape=(users, items))
     user_ids, item_ids = as_ids(np.arange(users), "user"), as_ids(np.arange(items), "item")
