@@ -48,6 +48,7 @@ __all__ = [
     "entries_of_rows",
     "indptr_from_counts",
     "indptr_where",
+    "matrix_of_keys",
     "mixture",
     "preferences",
     "undefined_because",
@@ -217,8 +218,6 @@ class Triples:
 
     def to_csr(self, duplicates: Duplicates | Literal["sum"] = "error") -> csr_array[Any, tuple[int, int]]:
         """Return users x items with sorted indices; one rating, or one sum of counts, per user and item."""
-        from scipy.sparse import csr_array
-
         n_items = len(self.items)
         ordered, values = self._keys(), self.values
         # MovieLens is in the order of users and items already.
@@ -232,17 +231,10 @@ class Triples:
             values = self._one_each(self._keys(), starts, duplicates)
             ordered = ordered[starts]
         del is_first
-        width = np.int32 if max(len(ordered), n_items) < 2**31 else np.int64
-        indptr = np.searchsorted(ordered, np.arange(len(self.users) + 1) * n_items).astype(width)
-        ordered %= max(n_items, 1)
-        columns: Any = ordered.astype(width)
-        del ordered
         if values is self.values:
             values = values.copy()
         values += 0.0  # no negative zeros
-        matrix = csr_array((values, columns, indptr), shape=(len(self.users), n_items))
-        matrix.has_canonical_format = True
-        return matrix
+        return matrix_of_keys(ordered, values, (len(self.users), n_items))
 
     def _keys(self) -> Ints:
         """Return one number for each user and item, in the order of users, then of items."""
@@ -273,6 +265,26 @@ class Triples:
 
 def _more(n: int) -> str:
     return f" ({n:,} more like it)" if n else ""
+
+
+def matrix_of_keys(keys: Ints, values: Floats, shape: tuple[int, int]) -> Any:
+    """Return users x items from their values and ascending keys: user times the number of items, plus item.
+
+    The keys are overwritten.
+
+    >>> matrix_of_keys(np.array([1, 3, 5]), np.array([4.0, 2.0, 5.0]), (2, 3)).toarray()
+    array([[0., 4., 0.],
+           [2., 0., 5.]])
+    """
+    from scipy.sparse import csr_array
+
+    n_users, n_items = shape
+    width = np.int32 if max(len(keys), n_items) < 2**31 else np.int64
+    indptr = np.searchsorted(keys, np.arange(n_users + 1) * n_items).astype(width)
+    keys %= max(n_items, 1)
+    matrix: Any = csr_array((values, keys.astype(width), indptr), shape=shape)
+    matrix.has_canonical_format = True
+    return matrix
 
 
 def check_rows(matrix: Any) -> None:

@@ -39,7 +39,7 @@ from prefmover.data.file_options import (
     named_in_file_options,
 )
 from prefmover.data.ids import IdIndex, as_ids, as_positions, encode, frozen
-from prefmover.data.preferences import Triples, check_rows, checked_coo, indptr_from_counts, indptr_where
+from prefmover.data.preferences import Triples, check_rows, checked_coo, indptr_where, matrix_of_keys
 from prefmover.data.scale import LARGEST, Meaning, Scale, damped
 from prefmover.errors import InputError
 
@@ -396,8 +396,6 @@ class Ratings:
         >>> grown["ann"], grown["cid"], grown.users.tolist()
         ({'x': 5.0, 'y': 4.0}, {'x': 1.0}, ['ann', 'bob', 'cid'])
         """
-        from scipy.sparse import csr_array
-
         row, n = self.user_index.get(other.users), self.n_items
         is_new = row < 0
         row[is_new] = self.n_users + np.arange(int(is_new.sum()))
@@ -408,16 +406,12 @@ class Ratings:
         order = np.argsort(keys, kind="stable")  # of two equal keys, the change is the later one
         order = order[np.append(np.diff(keys[order]) > 0, True)]
         keys, data = keys[order], np.concatenate([self.matrix.data, other.matrix.data])[order]
-        counts = np.bincount(keys // n, minlength=whole.n_users)
-        indptr = indptr_from_counts(counts).astype(self.matrix.indptr.dtype)
-        indices = (keys % n).astype(self.matrix.indices.dtype)
         scale = self.scale
         if scale.implicit:
             assert scale.damping is not None
             scale = Scale.from_strengths(data, scale.damping)
-        return Ratings(
-            csr_array((data, indices, indptr), shape=whole.matrix.shape), whole.users, self.items, scale
-        )
+        matrix = matrix_of_keys(keys, data, (whole.n_users, n))
+        return Ratings(matrix, whole.users, self.items, scale)
 
     def digest(self) -> str:
         """Return 16 hexadecimal digits that identify the ratings and the ids."""
