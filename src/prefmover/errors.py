@@ -5,8 +5,6 @@ with code 2. Any other exception is a bug in prefmover.
 """
 
 from collections.abc import Iterable
-from numbers import Integral
-from typing import Any
 
 __all__ = [
     "BadLinesWarning",
@@ -86,12 +84,6 @@ class RecallWarning(UserWarning):
 
 class ZeroRatingsWarning(UserWarning):
     """Many ratings are 0, which may mean that there is no rating."""
-
-
-def check_whole_number(name: str, value: Any, least: int = 1) -> None:
-    """Raise an error unless a parameter is a whole number from ``least``."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
-        raise InputError(f"{name} is {value!r}; give a whole number of at least {least}")
 
 
 def close_names(name: str, names: Iterable[str], n: int = 3) -> list[str]:

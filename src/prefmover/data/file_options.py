@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from difflib import SequenceMatcher
+from numbers import Integral
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, get_args, get_origin
 
 from prefmover.errors import InputError, close_names
@@ -21,6 +22,7 @@ __all__ = [
     "FileOptions",
     "Setting",
     "check_choice",
+    "check_whole_number",
     "find_column",
     "find_ratings",
     "find_similar",
@@ -270,6 +272,12 @@ def check_choice(name: str, value: Any, choices: Any, *, optional: bool = True) 
     """Raise an error unless a value is one of those of a Literal (or None)."""
     if value not in get_args(choices) and not (optional and value is None):
         raise InputError(f"{name} is {value!r}; choose one of {get_args(choices)}", argument=name)
+
+
+def check_whole_number(name: str, value: Any, least: int = 1) -> None:
+    """Raise an error unless a parameter is a whole number from ``least``."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
+        raise InputError(f"{name} is {value!r}; give a whole number of at least {least}")
 
 
 @contextmanager

@@ -31,10 +31,11 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Bools, Floats, Ints
+from prefmover.data.file_options import check_whole_number
 from prefmover.data.preferences import indptr_where
 from prefmover.data.ratings import Ratings
 from prefmover.data.scale import Scale
-from prefmover.errors import InputError, UnknownIdError, check_whole_number
+from prefmover.errors import InputError, UnknownIdError
 
 __all__ = [
     "Kind",

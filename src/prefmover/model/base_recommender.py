@@ -8,7 +8,8 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, get_args
 
 from prefmover._typing import Progress
-from prefmover.errors import InputError, check_whole_number
+from prefmover.data.file_options import check_whole_number
+from prefmover.errors import InputError
 from prefmover.execution import Executor
 from prefmover.execution.executor import open_executor
 from prefmover.explain.plan import UserExplanation, explain_rows, explain_users

@@ -14,7 +14,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from prefmover.errors import InputError, check_whole_number
+from prefmover.data.file_options import check_whole_number
+from prefmover.errors import InputError
 from prefmover.execution.threads import Stages
 from prefmover.measures import Measure, Weight, weight
 from prefmover.model.base_recommender import BaseRecommender

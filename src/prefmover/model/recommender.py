@@ -20,8 +20,9 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Literal
 
+from prefmover.data.file_options import check_whole_number
 from prefmover.dataset import Dataset
-from prefmover.errors import InputError, check_whole_number
+from prefmover.errors import InputError
 from prefmover.execution.threads import Stages
 from prefmover.measures import Measure
 from prefmover.measures.estimates import Calibration

@@ -27,8 +27,9 @@ import numpy.typing as npt
 
 from prefmover._format import counted
 from prefmover._typing import Floats, Ints
+from prefmover.data.file_options import check_whole_number
 from prefmover.dataset import Dataset
-from prefmover.errors import InputError, check_whole_number
+from prefmover.errors import InputError
 from prefmover.predict.predictor import HOW, How, id_column
 
 __all__ = ["RECOMMENDATION_FIELDS", "Recommendation", "RecommendationTable", "Recommendations", "Selection"]

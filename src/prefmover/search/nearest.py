@@ -9,11 +9,12 @@ from typing import Any, Literal
 import numpy as np
 
 from prefmover._typing import Progress
+from prefmover.data.file_options import check_whole_number
 from prefmover.data.ids import show
 from prefmover.data.preferences import mixture
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset, check_dataset
-from prefmover.errors import InputError, check_whole_number
+from prefmover.errors import InputError
 from prefmover.execution import Executor, open_executor
 from prefmover.measures import Measure, find_measure
 from prefmover.search.candidates import candidate_search

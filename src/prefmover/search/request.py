@@ -6,9 +6,10 @@ from numbers import Real
 from typing import Any, Self
 
 from prefmover._typing import Ints, Progress
+from prefmover.data.file_options import check_whole_number
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset, check_dataset
-from prefmover.errors import InputError, check_whole_number
+from prefmover.errors import InputError
 from prefmover.execution.memory import require
 from prefmover.measures import Measure, find_measure
 from prefmover.search.recall import Recall

@@ -27,11 +27,12 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._typing import Floats, Ids, Ints, Singles
+from prefmover.data.file_options import check_whole_number
 from prefmover.data.ratings import Ratings
 from prefmover.data.scale import Scale
 from prefmover.data.splits import hashed
 from prefmover.dataset import Dataset
-from prefmover.errors import InputError, check_whole_number
+from prefmover.errors import InputError
 from prefmover.execution.memory import require
 from prefmover.execution.threads import slices
 from prefmover.predict.centering import Centering
