@@ -267,7 +267,7 @@ def _more(n: int) -> str:
     return f" ({n:,} more like it)" if n else ""
 
 
-def matrix_of_keys(keys: Ints, values: Floats, shape: tuple[int, int]) -> Any:
+def matrix_of_keys(keys: Ints, values: Floats, shape: tuple[int, int]) -> csr_array[Any, tuple[int, int]]:
     """Return users x items from their values and ascending keys: user times the number of items, plus item.
 
     The keys are overwritten.
@@ -282,7 +282,8 @@ def matrix_of_keys(keys: Ints, values: Floats, shape: tuple[int, int]) -> Any:
     width = np.int32 if max(len(keys), n_items) < 2**31 else np.int64
     indptr = np.searchsorted(keys, np.arange(n_users + 1) * n_items).astype(width)
     keys %= max(n_items, 1)
-    matrix: Any = csr_array((values, keys.astype(width), indptr), shape=shape)
+    columns: Any = keys.astype(width)
+    matrix = csr_array((values, columns, indptr), shape=shape)
     matrix.has_canonical_format = True
     return matrix
 
