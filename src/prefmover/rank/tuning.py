@@ -1,10 +1,10 @@
 """The settings of a ranking, chosen on held-out training ratings.
 
 A fifth of the training ratings is held out, the rest is ranked with, and the mean nDCG@10 is compared. One
-setting is changed at a time, beginning with the defaults, and a change is kept if it is better by a margin
-(:mod:`prefmover._greedy`). Penalties of ridge regressions do not grow with the number of users, so a
-sample of the users is enough. Small data are split several times, and judged by nDCG@50, which is less a
-matter of chance.
+setting is changed at a time, beginning with the defaults, and a change is kept if it is better by a margin.
+(A plain maximum would follow the last bits of products, which other processors add up in another order.)
+Penalties of ridge regressions do not grow with the number of users, so a sample of the users is enough. Small
+data are split several times, and judged by nDCG@50, which is less a matter of chance.
 
 Scores of a trial are rounded before they are sorted (:data:`STEP`). So items whose scores are equal but for
 rounding stay in the order of their positions, and another processor finds the same nDCG.
@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from prefmover._greedy import greedy
 from prefmover._typing import Bools, Floats, Progress, Singles
 from prefmover.data.ratings import Ratings
 from prefmover.data.splits import random_split
@@ -33,6 +32,7 @@ from prefmover.rank.two_sided import RankingSettings, mean_squared_like, row_ang
 __all__ = ["Choice", "choose_settings", "relevant", "sample_users"]
 
 SAMPLE = 1500  # users
+MARGIN = 0.0005  # of a mean nDCG
 ENTRIES = 30_000_000  # users x items that they have rated; beyond it, fewer users are taken
 TRAIN_SHARE = 0.8
 MIN_HELD_OUT = 100  # relevant held-out ratings; with fewer, the defaults are used
@@ -104,22 +104,27 @@ def choose_settings(
             progress(done, total)
         return mean
 
-    def step(name: str, value: float) -> Callable[[RankingSettings], list[RankingSettings]]:
-        def candidates(best: RankingSettings) -> list[RankingSettings]:
-            rule = best.weight or ""
-            if (name == "weight" and not rule.startswith("exponential")) or (
-                name == "content" and content is None
-            ):
-                return []
-            changed: Any = f"exponential({value:g})" if name == "weight" else value
-            return [replace(best, **{name: changed})]
-
-        return candidates
-
-    best, values = greedy(start, [step(*change) for change in changes], value)
+    values, best = {start: value(start)}, start
+    for name, number in changes:
+        candidate = _changed(best, name, number)
+        if candidate == best or (name == "content" and content is None):
+            continue
+        if candidate not in values:
+            values[candidate] = value(candidate)
+        if values[candidate] > values[best] + MARGIN:
+            best = candidate
     if progress is not None:
         progress(total, total)
     return Choice(best, [{**asdict(one), "ndcg": mean} for one, mean in values.items()], content)
+
+
+def _changed(settings: RankingSettings, name: str, number: float) -> RankingSettings:
+    """Return settings with another number; a weight without a rate stays."""
+    changed: Any = number
+    if name == "weight":
+        is_exponential = (settings.weight or "").startswith("exponential")
+        changed = f"exponential({number:g})" if is_exponential else settings.weight
+    return replace(settings, **{name: changed})
 
 
 def sample_users(ratings: Ratings, seed: int) -> Ratings:
