@@ -209,10 +209,9 @@ class RecommendationExplanation:
         rows += [("other own", None, None, self.other_own.value)]
         rows += [("user", str(one.user), one.rating, one.value) for one in self.neighbors]
         rows += [("other users", None, None, self.other_users.value)]
-        columns = ("kind", "name", "rating", "value")
-        types = (pa.string(), pa.string(), pa.float64(), pa.float64())
-        arrays = [pa.array(column, kind) for column, kind in zip(zip(*rows, strict=True), types, strict=True)]
-        return pa.table(arrays, columns)
+        types = {"kind": pa.string(), "name": pa.string(), "rating": pa.float64(), "value": pa.float64()}
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        return pa.table(columns, schema=pa.schema(types))
 
     def _neighbor(self, one: NeighborRating) -> dict[str, Any]:
         fields = one._asdict()

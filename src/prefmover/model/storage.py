@@ -67,26 +67,13 @@ LARGE_ARRAY = 2**24
 
 
 class Array(NamedTuple):
-    """What an array must be.
-
-    Attributes
-    ----------
-    dtype, shape
-        Its type, and the names of its sizes. Arrays agree about a size, and about the numbers of users and
-        items of the data.
-    largest
-        The largest size of a number; None for any that is finite.
-    below
-        For positions, which ascend: the name of the size that they are below.
-    finite
-        Whether all numbers are finite.
-    """
+    """What an array must be."""
 
     dtype: npt.DTypeLike
-    shape: tuple[str, ...]
-    largest: float | None = None
-    below: str | None = None
-    finite: bool = True
+    shape: tuple[str, ...]  # names of its sizes, about which arrays and the data agree
+    largest: float | None = None  # the largest size of a number; None for any that is finite
+    below: str | None = None  # for positions, which ascend: the name of the size that they are below
+    finite: bool = True  # whether all numbers are
 
 
 def _kernel(prefix: str, rows: str, landmarks: str, rank: str) -> dict[str, Array]:
