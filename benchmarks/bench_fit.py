@@ -17,8 +17,7 @@ from bench import arguments, dataset, publish, table
 from prefmover import Recommender
 from prefmover.data.splits import Split, random_split
 from prefmover.predict import low_rank, similarity, solver
-from prefmover.rank.ndcg import ndcg
-from prefmover.rank.tuning import relevant
+from prefmover.rank.tuning import ndcg, relevant
 
 SYNTHETIC = "synthetic"  # 900 users, 9,000 items, 100,000 half-star ratings
 

@@ -69,7 +69,6 @@ def test_neighbors_of_users_and_guests(data, name):
     of_guest = similarity.nearest(guest, 5)
     assert set(nearest.neighbors.tolist()) <= {*of_guest.neighbors.tolist()}
     item = int(data.ratings.row(5)[0][0])
-    raters = similarity.raters(np.array([5]), np.array([item]), 3)
+    raters = similarity.nearest(np.array([5]), 3, raters_of=np.array([item]))
     assert 5 not in raters.neighbors
     assert set(raters.neighbors.tolist()) <= set(data.ratings.matrix.tocsc()[:, [item]].nonzero()[0].tolist())
-    assert len(similarity.raters(np.empty(0, np.int64), np.empty(0, np.int64), 3).neighbors) == 0

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefmover.rank.ndcg import _top, ndcg
+from prefmover.rank.tuning import _top, ndcg
 from tests.oracles import ranking as oracle
 
 

@@ -29,7 +29,7 @@ from prefmover.data.splits import hashed
 from prefmover.errors import InputError
 from prefmover.execution.threads import slices
 from prefmover.items.geometry import ItemGeometry
-from prefmover.rank.ndcg import discounts, ideal_dcg
+from prefmover.rank.tuning import discounts, ideal_dcg
 
 __all__ = [
     "PER_USER",

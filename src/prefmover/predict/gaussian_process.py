@@ -113,48 +113,24 @@ class RatingSettings:
 
 
 class UserCoefficients(NamedTuple):
-    """The regression of one user: a user of the data, a guest, or an unknown user without ratings.
+    """The regression of one user: a user of the data, a guest, or an unknown user without ratings."""
 
-    Attributes
-    ----------
-    items, alpha
-        Positions of the rated items, and the coefficients of the ratings.
-    features
-        (rank,) the user in the kernel.
-    rest
-        The part of the user's variance that is not in the features of the data's users: ψ_u; 1 for a guest,
-        whose ratings are not among the data.
-    offset
-        The part that the user adds to all predictions.
-    """
-
-    items: Ints
-    alpha: Floats
-    features: Singles
+    items: Ints  # positions of the rated items
+    alpha: Floats  # the coefficients of the ratings
+    features: Singles  # (rank,) the user in the kernel
+    # ψ_u, the part of the user's variance that is not in the features; 1 for a guest, who is not in the data
     rest: float
-    offset: float
+    offset: float  # the part that the user adds to all predictions
 
 
 @dataclass(frozen=True, eq=False)
 class KernelPredictor(Predictor):
-    """A solved regression, and the measure that places new users in it.
+    """A solved regression, and the measure that places new users in it."""
 
-    Attributes
-    ----------
-    settings
-        The variances.
-    landmark_self_values
-        (landmarks,) the measure between each landmark and itself.
-    items, kernel
-        The covariance k_I of items, and that of users.
-    solved
-        The coefficients.
-    """
-
-    settings: RatingSettings
-    landmark_self_values: Floats
-    items: LowRankKernel
-    kernel: LowRankKernel
+    settings: RatingSettings  # the variances
+    landmark_self_values: Floats  # (landmarks,) the measure between each landmark and itself
+    items: LowRankKernel  # the covariance k_I of items
+    kernel: LowRankKernel  # that of users
     solved: Coefficients
 
     @classmethod

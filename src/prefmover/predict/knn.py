@@ -45,24 +45,12 @@ THREAD_ROWS = 32
 
 
 class AllK(NamedTuple):
-    """Predictions of pairs for several numbers of neighbors.
+    """Predictions of pairs for several numbers of neighbors."""
 
-    Attributes
-    ----------
-    values
-        (pairs, len(ks)) predictions, not clipped to the scale.
-    used
-        (pairs, len(ks)) the number of neighbors that each mean is taken over.
-    n_neighbors
-        (pairs, len(ks)) the number of those whose weight is not 0.
-    solved
-        The number of pairs of users whose value was computed.
-    """
-
-    values: Floats
-    used: npt.NDArray[np.int32]
-    n_neighbors: npt.NDArray[np.int32]
-    solved: int
+    values: Floats  # (pairs, len(ks)) predictions, not clipped to the scale
+    used: npt.NDArray[np.int32]  # (pairs, len(ks)) the number of neighbors that each mean is taken over
+    n_neighbors: npt.NDArray[np.int32]  # (pairs, len(ks)) the number of those whose weight is not 0
+    solved: int  # the number of pairs of users whose value was computed
 
 
 class RatingsByItem(NamedTuple):
@@ -123,14 +111,9 @@ class KNNPredictor(Predictor):
     def predict_all_k(
         self, users: Ints, items: Ints, ks: tuple[int, ...], progress: Progress | None = None
     ) -> AllK:
-        """Return the predictions of pairs of positions for every K; -1 is an unknown user or item.
+        """Return the predictions of pairs of positions for every K, ascending; -1 is an unknown user or item.
 
-        Parameters
-        ----------
-        ks
-            Numbers of neighbors, ascending.
-        progress
-            Called with (users done, users in all).
+        ``progress`` is called with (users done, users in all).
         """
         if not ks or list(ks) != sorted(set(ks)) or ks[0] < 1:
             raise InputError(f"k is {list(ks)}; give whole numbers from 1, ascending")
@@ -229,7 +212,7 @@ class KNNPredictor(Predictor):
 
                 low = high
                 who: Who = users[pairs] if guest is None else guest
-                lists = self.similarity.raters(who, items[pairs], k, report)
+                lists = self.similarity.nearest(who, k, report, raters_of=items[pairs])
                 entries = self._entries(lists.neighbors, np.repeat(items[pairs], lists.counts))
                 yield NeighborRatings(pairs, lists.indptr, entries, lists.values, lists.stats.solved)
         else:

@@ -66,17 +66,6 @@ BLOCK_ITEMS = 512
 class LowRankKernel(PickledFields):
     """K = ΦΦᵀ + diag(ψ) over users, or over items.
 
-    Attributes
-    ----------
-    landmarks
-        Positions of the rows that all rows are compared with.
-    whitening
-        (landmarks, rank): turns weights to the landmarks into features.
-    features
-        (n, rank) Φ.
-    unexplained
-        (n,) ψ, nonnegative.
-
     Examples
     --------
     >>> weights = np.array([[1.0, 0.5], [0.5, 1.0]])
@@ -86,10 +75,10 @@ class LowRankKernel(PickledFields):
            [0.5, 1. ]])
     """
 
-    landmarks: Ints
-    whitening: Singles
-    features: Singles
-    unexplained: Floats
+    landmarks: Ints  # positions of the rows that all rows are compared with
+    whitening: Singles  # (landmarks, rank): turns weights to the landmarks into features
+    features: Singles  # (n, rank) Φ
+    unexplained: Floats  # (n,) ψ, nonnegative
 
     @classmethod
     def fit(
@@ -193,21 +182,11 @@ class LowRankKernel(PickledFields):
 
 
 class LandmarkValues(NamedTuple):
-    """The measure between all users and the landmarks.
+    """The measure between all users and the landmarks."""
 
-    Attributes
-    ----------
-    landmarks
-        Positions of the landmarks.
-    values
-        (n_users, landmarks) the measure, NaN where it is undefined.
-    self_values
-        (n_users,) the measure between each user and itself.
-    """
-
-    landmarks: Ints
-    values: Floats | Singles
-    self_values: Floats
+    landmarks: Ints  # their positions
+    values: Floats | Singles  # (n_users, landmarks) the measure, NaN where it is undefined
+    self_values: Floats  # (n_users,) the measure between each user and itself
 
 
 def choose_landmarks(ratings: Ratings, limit: int, seed: int) -> Ints:
@@ -258,8 +237,7 @@ def normalized_weights(values: Floats, weight: Weight, scale: Floats, landmark_s
     ``values`` are (users, landmarks); the scales are :func:`self_scale` of the users and the landmarks.
     """
     both = scale[:, None] * landmark_scale[None, :]
-    out: Floats = np.clip(np.nan_to_num(weight(values), nan=0.0) / both, -1.0, 1.0)
-    return out
+    return np.asarray(np.clip(np.nan_to_num(weight(values), nan=0.0) / both, -1.0, 1.0))
 
 
 def self_scale(weight: Weight, self_values: Floats) -> Floats:
@@ -281,14 +259,8 @@ def shrunk(
     users: a single film that both rated makes it 0. (Bell and Koren, 2007, shrink similarities of items by
     the number of their common raters.)
 
-    Parameters
-    ----------
-    features, unexplained
-        (users, rank) Φ, which is overwritten, and (users,) ψ.
-    n_ratings
-        (users,) numbers of ratings.
-    shrinkage
-        β, the number of ratings at which ρ² is one half; 0 changes nothing.
+    ``features``, (users, rank) Φ, are overwritten; ``shrinkage`` is β, the number of ratings at which ρ² is
+    one half. 0 changes nothing.
 
     Examples
     --------

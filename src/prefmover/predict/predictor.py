@@ -253,13 +253,7 @@ class Scores(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Predictor(PickledFields, ABC):
-    """A fitted predictor of ratings. Users and items are positions; -1 is an unknown user or item.
-
-    Attributes
-    ----------
-    similarity
-        The measure between the users of the data.
-    """
+    """A fitted predictor of ratings. Users and items are positions; -1 is an unknown user or item."""
 
     similarity: UserSimilarity
 

@@ -54,39 +54,24 @@ EXACT_PAIRS = 10_000
 
 @dataclass(frozen=True, eq=False)
 class UserSimilarity(PickledFields):
-    """A measure between the users of a data set.
-
-    Attributes
-    ----------
-    data
-        The data set.
-    measure, convention
-        A row of the table of measures, and the name of a convention.
-    n_threads
-        Threads; None means all cores.
-    calibration
-        How PMD is estimated between many users; None if all values are exact.
-    landmarks
-        Positions of the users with whom everybody is compared in a fit.
-    fitted
-        The data as they were fitted, if ratings have changed since: landmarks keep their places.
-    stored_nearest
-        The distance from every item to the nearest item of each landmark, if it was stored.
-    """
+    """A measure between the users of a data set."""
 
     data: Dataset
     measure: Measure
     convention: str | None = None
-    n_threads: int | None = None
+    n_threads: int | None = None  # threads; None means all cores
+    # how PMD is estimated between many users; None if all values are exact
     calibration: Calibration | None = None
+    # positions of the users with whom everybody is compared in a fit
     landmarks: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    # the data as they were fitted, if ratings have changed since: landmarks keep their places
     fitted: Dataset | None = None
+    # the distance from every item to the nearest item of each landmark, if it was stored
     stored_nearest: Singles | None = None
 
     def with_data(self, data: Dataset) -> UserSimilarity:
         """Return the measure between the users of another data set, without landmarks."""
-        nobody = np.empty(0, np.int64)
-        return replace(self, data=data, landmarks=nobody, fitted=None, stored_nearest=None)
+        return UserSimilarity(data, self.measure, self.convention, self.n_threads, self.calibration)
 
     def updated(self, data: Dataset) -> UserSimilarity:
         """Return the measure after an update of the data; landmarks are those of the fit."""
@@ -178,7 +163,7 @@ class UserSimilarity(PickledFields):
     @cached_property
     def prepared_landmarks(self) -> Landmarks:
         """The landmarks, prepared for estimates."""
-        rows = _few_rows(self.landmark_data, self._geometry, self.landmarks)
+        rows = _rows_of(self.landmark_data.ratings.take(users=self.landmarks), self._geometry)
         return Landmarks.prepare(rows, self._geometry, self.n_threads, self.stored_nearest)
 
     def self_values(self, users: Ints) -> Floats:
@@ -186,14 +171,25 @@ class UserSimilarity(PickledFields):
         if self.measure.is_zero_for_itself:
             return np.zeros(len(users))
         parts = np.split(users, range(BLOCK_USERS, len(users), BLOCK_USERS))
-        if self.measure.extra_term is not None:  # the transport from a user to itself costs nothing
-            term = self.measure.extra_term
+        if (term := self.measure.extra_term) is not None:  # transport from a user to itself costs nothing
             return np.concatenate([np.diagonal(term(Pairs(self.data, some, some))(some)) for some in parts])
         return np.concatenate([np.diagonal(self.exact_values(some, some)) for some in parts])
 
-    def nearest(self, who: Who, k: int, progress: Progress | None = None) -> NeighborPositions:
-        """Return the k nearest users of each user, or of a guest."""
-        return self._search(who, None, k, progress)
+    def nearest(
+        self, who: Who, k: int, progress: Progress | None = None, *, raters_of: Ints | None = None
+    ) -> NeighborPositions:
+        """Return the k nearest users of each user, or of a guest.
+
+        With ``raters_of``, one item for each user, or any number for a guest: the nearest among its raters.
+        """
+        guest = who if isinstance(who, Ratings) else None
+        n_lists = 1 if raters_of is None else len(raters_of)
+        users = np.zeros(n_lists, np.int64) if isinstance(who, Ratings) else who
+        request = Request(
+            self.data, self.measure, self.convention, users, raters_of, guest, k,
+            n_threads=self.n_threads, progress=progress,
+        )  # fmt: skip
+        return search_positions(request, self._index)
 
     def nearest_without_common_items(
         self, who: Who, k: int, progress: Progress | None = None
@@ -211,21 +207,6 @@ class UserSimilarity(PickledFields):
         order = np.argsort(-row if self.measure.larger_is_closer else row, kind="stable")
         order = order[~np.isnan(row[order])][:k]
         return NeighborPositions.from_lists([(others[order], row[order])], SearchStats(solved=len(others)))
-
-    def raters(self, who: Who, items: Ints, k: int, progress: Progress | None = None) -> NeighborPositions:
-        """Return the k nearest among the raters of each item, of users (one for each item) or of a guest."""
-        if not len(items):
-            return NeighborPositions.empty(0)
-        return self._search(who, items, k, progress)
-
-    def _search(self, who: Who, items: Ints | None, k: int, progress: Progress | None) -> NeighborPositions:
-        guest = who if isinstance(who, Ratings) else None
-        users = np.zeros(1 if items is None else len(items), np.int64) if isinstance(who, Ratings) else who
-        request = Request(
-            self.data, self.measure, self.convention, users, items, guest, k,
-            n_threads=self.n_threads, progress=progress,
-        )  # fmt: skip
-        return search_positions(request, self._index)
 
     @cached_property
     def _index(self) -> NeighborIndex | None:
@@ -263,16 +244,9 @@ class UserSimilarity(PickledFields):
         )
 
     def _rows(self, users: Ints) -> UserRows:
-        if len(users) <= FEW_USERS:
-            return _few_rows(self.data, self._geometry, users)
+        if len(users) <= FEW_USERS and "preferences" not in vars(self.data):
+            return _rows_of(self.data.ratings.take(users=users), self._geometry)
         return UserRows.take(self.data.preferences, self._geometry, users)
-
-
-def _few_rows(data: Dataset, geometry: ItemGeometry, users: Ints) -> UserRows:
-    """Return rows of some users, without the masses of all unless they are there."""
-    if "preferences" in vars(data):
-        return UserRows.take(data.preferences, geometry, users)
-    return _rows_of(data.ratings.take(users=users), geometry)
 
 
 def _rows_of(ratings: Ratings, geometry: ItemGeometry) -> UserRows:

@@ -62,25 +62,14 @@ CACHE = 2**24
 
 
 class Coefficients(NamedTuple):
-    """A solved regression: coefficients, and the sums of them that predictions need.
+    """A solved regression: coefficients, and the sums of them that predictions need."""
 
-    Attributes
-    ----------
-    mean
-        The intercept: μ and the part that all ratings share.
-    alpha
-        (n_ratings,) one coefficient for each rating, (rating - fitted) in units of the noise.
-    user, item, similar_items
-        (n_users,), (n_items,), (n_items,) offsets of users, of items, and of items through similar ones.
-    item_factors
-        (n_items, rank): times a user's features, the contribution of similar users to each item.
-    """
-
-    mean: float
-    alpha: Floats
-    user: Floats
-    item: Floats
-    similar_items: Floats
+    mean: float  # the intercept: μ and the part that all ratings share
+    alpha: Floats  # (n_ratings,) one coefficient for each rating, (rating - fitted) in units of the noise
+    user: Floats  # (n_users,) offsets of users
+    item: Floats  # (n_items,) those of items
+    similar_items: Floats  # (n_items,) those of items through similar ones
+    # (n_items, rank): times a user's features, the contribution of similar users to each item
     item_factors: Singles
 
 
@@ -119,7 +108,8 @@ def solve(
     system = _System(ratings, items, kernel, settings, n_threads)
     mean = float(ratings.matrix.data.mean())
     alpha = _conjugate_residuals(system, ratings.matrix.data - mean, start, work_limits(ratings)[1])
-    per_user, per_item = system.by_user.sum_entries(alpha), system.sums_by_item(alpha)
+    per_user = system.by_user.sum_entries(alpha)
+    per_item = system.by_item.sum_entries(system.in_order_of_items(alpha))
     intercept = mean + settings.level * float(alpha.sum())
     user, item = settings.user * per_user, settings.item * per_item
     similar_items = settings.similar_items * system.over_items(per_item)
@@ -159,10 +149,7 @@ class _System:
         self.right[:, : items.rank] = items.features
         self._factorize(np.diff(self.by_item.indptr))
 
-    def sums_by_item(self, values: npt.NDArray[Any]) -> Floats:
-        return self.by_item.sum_entries(self._in_order_of_items(values))
-
-    def _in_order_of_items(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def in_order_of_items(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return values, one for each rating, in the order of items."""
         out = np.empty_like(values)
 
@@ -181,7 +168,7 @@ class _System:
     def item_factors(self, alpha: Floats) -> Singles:
         """Return (Φᵀ V (s_n + s_s k_I))ᵀ, (n_items, rank)."""
         singles = alpha.astype(np.float32)
-        sums, _, common = self._shared(singles, self._in_order_of_items(singles))
+        sums, _, common = self._shared(singles, self.in_order_of_items(singles))
         for block in slices(len(sums), BLOCK_ITEMS):
             sums[block] += self.items.features[block] @ common.T
         return sums
@@ -207,7 +194,7 @@ class _System:
         # By the number of ratings alone, so that results do not depend on what a process has compiled.
         products = kernels.products if len(alpha) < MANY else kernels.many_products
         s, rest, items = self.settings, self.kernel.unexplained, self.items
-        in_order = self._in_order_of_items(alpha)
+        in_order = self.in_order_of_items(alpha)
         per_user, per_item = self.by_user.sum_entries(alpha), self.by_item.sum_entries(in_order)
         by_item = s.item * per_item + s.similar_items * self.over_items(per_item)
         base = s.level * per_user.sum() + s.user * per_user
@@ -254,7 +241,8 @@ class _System:
         """Return about the solution of the simpler model: offsets of users and items, in turn."""
         from scipy.linalg import cho_solve
 
-        by_user, by_item = self.by_user.sum_entries(values), self.sums_by_item(values)
+        by_user = self.by_user.sum_entries(values)
+        by_item = self.by_item.sum_entries(self.in_order_of_items(values))
         users, items = self.user_share * by_user, np.empty(0)
         for _ in range(SWEEPS):
             per_item = (by_item - self.by_item.sum_numbers(users)) / self.noise
@@ -316,22 +304,12 @@ def like(matrix: csr_array, values: npt.NDArray[Any]) -> csr_array:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entries:
-    """The pattern of a sparse matrix, by rows; the columns of a row ascend.
+    """The pattern of a sparse matrix, by rows; the columns of a row ascend."""
 
-    Attributes
-    ----------
-    indptr, indices
-        As in SciPy.
-    n_columns
-        The number of columns.
-    n_threads
-        Threads; None means all cores.
-    """
-
-    indptr: Ints
+    indptr: Ints  # this and the next as in SciPy
     indices: npt.NDArray[Any]
     n_columns: int
-    n_threads: int | None = None
+    n_threads: int | None = None  # threads; None means all cores
 
     def __len__(self) -> int:
         return len(self.indptr) - 1

@@ -84,23 +84,6 @@ RIGHT_ANGLE = 1e-6  # cosine from which items have something in common
 class ItemSide(PickledFields):
     """B = L R - diag(c) over the modeled items, in one of two forms.
 
-    Attributes
-    ----------
-    n_items
-        The number of all items; the scores of items outside the model are 0.
-    items
-        Positions of the modeled items: those with ratings, at most :data:`MAX_DENSE` if B is dense
-        (the head).
-    likes
-        (n_users, items) Y if L = Yᵀ; None if L is the identity and R is B.
-    right
-        R: (items, items) or (n_users, items).
-    diagonal
-        (items,) c.
-    sparse
-        (n_items, n_items) weights that are added to those above: similar content, and the columns of the
-        tail. None if there are none.
-
     Examples
     --------
     Two users like a and b, one likes c:
@@ -113,11 +96,13 @@ class ItemSide(PickledFields):
            [0.    , 0.    , 0.    ]], dtype=float32)
     """
 
-    n_items: int
+    n_items: int  # the number of all items; the scores of items outside the model are 0
+    # Positions of the modeled items: those with ratings, at most MAX_DENSE (the head) if B is dense.
     items: Ints
-    likes: Likes | None
-    right: Singles
-    diagonal: Singles
+    likes: Likes | None  # (n_users, items) Y if L = Yᵀ; None if L is the identity and R is B
+    right: Singles  # R: (items, items) or (n_users, items)
+    diagonal: Singles  # (items,) c
+    # (n_items, n_items) weights that are added: similar content and the columns of the tail, if there are.
     sparse: Likes | None = None
 
     @classmethod
@@ -165,7 +150,7 @@ class ItemSide(PickledFields):
         some = self._modeled(rows)
         # Most users have some item in common: dense products of them are faster than sparse ones.
         left = some if self.likes is None else (some @ self.likes.T.astype(np.float32)).toarray()
-        at = None if items is None else self._at(items)
+        at = None if items is None else self._at[items]
         part = np.asarray(left @ (self.right if at is None else self.right[:, at]))
         if self.likes is not None:
             own = some.multiply(self.diagonal[None, :]).tocsr()
@@ -202,7 +187,7 @@ class ItemSide(PickledFields):
     def weights(self, rated: Ints, items: Ints) -> Singles:
         """Return B between rated items and items, (rated, items)."""
         out = np.zeros((len(rated), len(items)), np.float32)
-        at_rated, at_items = (self._at(positions) for positions in (rated, items))
+        at_rated, at_items = self._at[rated], self._at[items]
         a, b = np.flatnonzero(at_rated >= 0), np.flatnonzero(at_items >= 0)
         if self.likes is None:
             out[np.ix_(a, b)] = self.right[np.ix_(at_rated[a], at_items[b])]
@@ -220,7 +205,7 @@ class ItemSide(PickledFields):
 
         if len(self.items) == self.n_items:
             return rows.astype(np.float32)
-        columns = self._columns[rows.indices]
+        columns = self._at[rows.indices]
         if len(columns) and columns.min() < 0:
             return rows[:, self.items].astype(np.float32)
         # Nothing is left out: the same entries under other numbers.
@@ -228,17 +213,11 @@ class ItemSide(PickledFields):
         return csr_array((rows.data.astype(np.float32), columns, rows.indptr), shape=shape)
 
     @cached_property
-    def _columns(self) -> npt.NDArray[np.int32]:
+    def _at(self) -> npt.NDArray[np.int32]:
         """(n_items,) where each item is among the modeled ones; -1 for others."""
-        return self._at(np.arange(self.n_items)).astype(np.int32)
-
-    def _at(self, positions: Ints) -> Ints:
-        """Return where items are among the modeled ones; -1 for others."""
-        at = np.searchsorted(self.items, positions)
-        at[at == len(self.items)] = 0
-        return (
-            np.where(self.items[at] == positions, at, -1) if len(self.items) else np.full(len(positions), -1)
-        )
+        at = np.full(self.n_items, -1, np.int32)
+        at[self.items] = np.arange(len(self.items))
+        return at
 
 
 def _gram(likes: Likes) -> Floats:
@@ -335,17 +314,9 @@ def _weighted_nearest(
 ) -> tuple[Ints, npt.NDArray[Any]]:
     """Return the k nearest of the items ``among`` to each of ``items``, and their weights: (items, k) each.
 
-    Parameters
-    ----------
-    items, among
-        Positions.
-    rate
-        γ.
-    angles
-        Whether distances are scaled so that the largest is a right angle. Then items at a right angle, which
-        have nothing in common, weigh nothing, and neither does an item for itself.
-    dtype
-        Type of the weights, which are computed in double precision.
+    With ``angles``, distances are scaled so that the largest is a right angle. Then items at a right angle,
+    which have nothing in common, weigh nothing, and neither does an item for itself. Weights are computed in
+    double precision and returned as ``dtype``.
     """
     nearest, weights = np.empty((len(items), k), np.int64), np.empty((len(items), k), dtype)
     scale = np.pi / 2 / (geometry.farthest or 1.0) if angles else 1.0
@@ -367,19 +338,11 @@ def _weighted_nearest(
 
 
 class SimilarContent(NamedTuple):
-    """The weights of similar content between rated items.
+    """The weights of similar content between rated items."""
 
-    Attributes
-    ----------
-    geometry, rated
-        The distances between items, and the positions of the rated ones.
-    weights
-        (n_items, n_items) w in single precision; 0 for items without ratings.
-    """
-
-    geometry: ItemGeometry
-    rated: Ints
-    weights: Likes
+    geometry: ItemGeometry  # the distances between items
+    rated: Ints  # positions of the rated ones
+    weights: Likes  # (n_items, n_items) w in single precision; 0 for items without ratings
 
     @classmethod
     def fit(
@@ -415,22 +378,10 @@ class SimilarContent(NamedTuple):
         weights = csc_array((w[there], nearest[there], indptr_from_counts(counts)), shape=shape)
         return cls(geometry, rated, weights.tocsr())
 
-    def times(self, factor: float) -> Likes:
-        """Return the weights, multiplied."""
-        from scipy.sparse import csr_array
-
-        w = self.weights
-        return csr_array((np.float32(factor) * w.data, w.indices, w.indptr), shape=w.shape)
-
 
 @dataclass(frozen=True, eq=False)
 class SimilarItems(PickledFields):
     """The mixtures that items without ratings are scored by.
-
-    Attributes
-    ----------
-    weights
-        (n_items, n_items) the identity; rows of items without ratings have the weights of similar items, too.
 
     Examples
     --------
@@ -442,6 +393,7 @@ class SimilarItems(PickledFields):
     array([[4. , 2. , 1.5]], dtype=float32)
     """
 
+    # (n_items, n_items) the identity; rows of items without ratings have the weights of similar items, too
     weights: Likes
 
     @classmethod

@@ -45,38 +45,19 @@ class SideScores(NamedTuple):
 
 
 class ScoreTerms(NamedTuple):
-    """The terms of the scores of some items for one user.
+    """The terms of the scores of some items for one user."""
 
-    Attributes
-    ----------
-    likes
-        (rated,) the user's likes, in the order of the state's items.
-    item_terms
-        (rated, items) what each of the user's ratings adds.
-    weights
-        (users,) K between the user and other users.
-    user_terms
-        (users, items) what each of these users adds.
-    """
-
-    likes: Floats
-    item_terms: Floats
-    weights: Floats
-    user_terms: Floats
+    likes: Floats  # (rated,) the user's likes, in the order of the state's items
+    item_terms: Floats  # (rated, items) what each of the user's ratings adds
+    weights: Floats  # (users,) K between the user and other users
+    user_terms: Floats  # (users, items) what each of these users adds
 
 
 class NearerThan(NamedTuple):
-    """How near some users are among all.
+    """How near some users are among all."""
 
-    Attributes
-    ----------
-    shares
-        (users,) the share of the other users who are less near than each.
-    estimated
-        Whether the shares are estimates: the others are a sample, or their distances are estimated.
-    """
-
-    shares: Floats
+    shares: Floats  # (users,) the share of the other users who are less near than each
+    # Whether the shares are estimates: the others are a sample, or their distances are estimated.
     estimated: bool
 
 
@@ -101,17 +82,10 @@ def likes_from(ratings: Ratings) -> Likes:
 
 @dataclass(frozen=True, eq=False)
 class Ranker(PickledFields, ABC):
-    """A fitted ranking. Users and items are positions.
-
-    Attributes
-    ----------
-    similarity
-        The measure between the users of the data.
-    similar
-        For items without ratings, similar items; None if there is no such item, or no geometry.
-    """
+    """A fitted ranking. Users and items are positions."""
 
     similarity: UserSimilarity
+    # For items without ratings, similar items; None if there is no such item, or no geometry.
     similar: SimilarItems | None
 
     @abstractmethod
@@ -222,17 +196,10 @@ class VoteRanker(Ranker):
 
     An item that one neighbor gave five stars gets one vote; one that many liked gets many. Weights are
     divided by the sum of their sizes, so that a score is a mean like.
-
-    Attributes
-    ----------
-    weight
-        The rule that turns values of the measure into weights.
-    k
-        The number of neighbors.
     """
 
-    weight: Weight
-    k: int
+    weight: Weight  # the rule that turns values of the measure into weights
+    k: int  # the number of neighbors
 
     @classmethod
     def fit(cls, similarity: UserSimilarity, weight: Weight, k: int) -> Self:

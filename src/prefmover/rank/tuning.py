@@ -8,6 +8,11 @@ data are split several times, and judged by nDCG@50, which is less a matter of c
 
 Scores of a trial are rounded before they are sorted (:data:`STEP`). So items whose scores are equal but for
 rounding stay in the order of their positions, and another processor finds the same nDCG.
+
+nDCG is the normalized discounted cumulative gain. A relevant item at place k gains 1 / log₂(1 + k). DCG@n is
+the sum over the first n places, and nDCG@n divides it by the DCG of a list that begins with all relevant
+items (K. Järvelin and J. Kekäläinen, "Cumulated gain-based evaluation of IR techniques", ACM Transactions on
+Information Systems 20(4), 2002).
 """
 
 from __future__ import annotations
@@ -17,19 +22,19 @@ from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from prefmover._typing import Bools, Floats, Progress, Singles
+from prefmover._typing import Bools, Floats, Ints, Progress, Singles
 from prefmover.data.ratings import Ratings
 from prefmover.data.splits import random_split
 from prefmover.execution.threads import slices
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.solver import sum_rows
 from prefmover.rank.ease import SimilarContent
-from prefmover.rank.ndcg import ndcg
 from prefmover.rank.ranker import likes_from
 from prefmover.rank.two_sided import RankingSettings, mean_squared_like, row_angles, user_weights
 
-__all__ = ["Choice", "choose_settings", "relevant", "sample_users"]
+__all__ = ["Choice", "choose_settings", "discounts", "ideal_dcg", "ndcg", "relevant", "sample_users"]
 
 SAMPLE = 1500  # users
 MARGIN = 0.0005  # of a mean nDCG
@@ -62,21 +67,11 @@ def relevant(ratings: Floats, scale: Any) -> Bools:
 
 
 class Choice(NamedTuple):
-    """The settings that were chosen.
-
-    Attributes
-    ----------
-    settings
-        The best settings.
-    trials
-        All settings that were tried, with their nDCG; none if data are few.
-    content
-        The weights of similar content that the trials used, for the fit.
-    """
+    """The settings that were chosen."""
 
     settings: RankingSettings
-    trials: list[dict[str, Any]]
-    content: SimilarContent | None = None
+    trials: list[dict[str, Any]]  # all settings that were tried, with their nDCG; none if data are few
+    content: SimilarContent | None = None  # the weights of similar content that the trials used, for the fit
 
 
 def choose_settings(
@@ -261,3 +256,56 @@ class _HeldOut:
         """Return what similar content says, in the basis of the eigenvectors."""
         vectors: Singles = self._last(self._kernel, weight, overlap)[2]
         return np.asarray(vectors.T @ self.similar)
+
+
+def discounts(n: int) -> Floats:
+    """Return what a relevant item gains at places 1 to n: 1 / log₂(1 + k).
+
+    >>> discounts(3).round(4)
+    array([1.    , 0.6309, 0.5   ])
+    """
+    return np.asarray(1 / np.log2(np.arange(2, n + 2)))
+
+
+def ideal_dcg(n_relevant: Ints, n: int) -> Floats:
+    """Return DCG@n of lists that begin with all relevant items, of which there is at least one.
+
+    >>> ideal_dcg(np.array([1, 2, 5]), 2).round(4)
+    array([1.    , 1.6309, 1.6309])
+    """
+    return np.asarray(np.cumsum(discounts(n))[np.minimum(n_relevant, n) - 1])
+
+
+def ndcg(scores: npt.NDArray[Any], relevant: Bools, n: int = 10) -> Floats:
+    """Return nDCG@n of each user (row) with a relevant item; scores of -inf are never in the list.
+
+    >>> ndcg(np.array([[3.0, 2.0, 1.0]]), np.array([[False, True, False]])).round(4)
+    array([0.6309])
+    """
+    counts = relevant.sum(axis=1)
+    users = np.flatnonzero(counts)
+    k = min(n, scores.shape[1])
+    if not len(users):
+        return np.empty(0)
+    rows, columns, ranks = _top(scores, k)
+    gained = np.bincount(rows, relevant[rows, columns] * discounts(k)[ranks], len(scores))
+    return np.asarray(gained[users] / ideal_dcg(counts[users], k))
+
+
+def _top(scores: npt.NDArray[Any], k: int) -> tuple[Ints, Ints, Ints]:
+    """Return rows, columns and ranks of the k largest entries of each row; of equal ones, the first.
+
+    Only scores from the k-th largest on are sorted. With many columns, the k-th largest of the maxima of 8 k
+    groups of columns takes its place: it is at most as large, and few scores are above it.
+    """
+    (n, m), n_groups, largest = scores.shape, 8 * k, scores
+    if m >= 2 * n_groups:
+        even = m // n_groups * n_groups
+        largest = scores[:, :even].reshape(n, -1, n_groups).max(axis=1)
+    least = np.partition(largest, -k, axis=1)[:, -k]
+    rows, columns = np.nonzero(scores >= least[:, None])
+    order = np.lexsort((columns, -scores[rows, columns], rows))
+    rows, columns = rows[order], columns[order]
+    ranks = np.arange(len(rows)) - np.searchsorted(rows, np.arange(n))[rows]
+    top = ranks < k
+    return rows[top], columns[top], ranks[top]

@@ -161,24 +161,12 @@ def user_weights(
 
 @dataclass(frozen=True, eq=False)
 class UserSide:
-    """A solved regression over users.
+    """A solved regression over users."""
 
-    Attributes
-    ----------
-    kernel
-        The users as features.
-    penalty
-        λ.
-    inverse
-        (rank, rank) (ΦᵀΦ + λI)⁻¹.
-    weights
-        (rank, n_items) W.
-    """
-
-    kernel: LowRankKernel
-    penalty: float
-    inverse: Singles
-    weights: Singles
+    kernel: LowRankKernel  # the users as features
+    penalty: float  # λ
+    inverse: Singles  # (rank, rank) (ΦᵀΦ + λI)⁻¹
+    weights: Singles  # (rank, n_items) W
 
     @classmethod
     def fit(cls, kernel: LowRankKernel, moment: Singles, penalty: float) -> Self:
@@ -223,16 +211,9 @@ class UserSide:
     ) -> Floats:
         """Return the part of each user in a user's score of items, (users, items): K_uv A_vj.
 
-        Parameters
-        ----------
-        features
-            (rank,) the user.
-        position
-            The user's position, -1 for a guest; a user of the data has no part in their own score.
-        residuals
-            (users, items) R of these users and items, less the scores Φ W: λ A.
-        users
-            Positions of the users, the user's own among them; all users by default.
+        The user has these features and this position, -1 for a guest; a user of the data has no part in their
+        own score. ``residuals`` are R of all users, or of ``users``, the user's own row among them, less the
+        scores Φ W: λ A.
         """
         phi = self.kernel.features if users is None else self.kernel.features[users]
         coefficients = residuals.astype(np.float64) / self.penalty
@@ -281,7 +262,7 @@ def fit_sides(
     added = None
     if geometry is not None and settings.content and likes.nnz:
         rated = np.unique(likes.indices).astype(np.int64)
-        added = SimilarContent.fit(geometry, rated, n_threads, content).times(settings.content)
+        added = SimilarContent.fit(geometry, rated, n_threads, content).weights * np.float32(settings.content)
     item_side = ItemSide.fit(likes, settings.item_penalty * mean_squared_like(likes), added)
     # ΦᵀR = ΦᵀY - (ΦᵀY)B: the rows of R, users x items, are never made.
     moment = sum_rows(likes.astype(np.float32).tocsc(), kernel.features, n_threads=n_threads)
@@ -291,20 +272,10 @@ def fit_sides(
 
 @dataclass(frozen=True, eq=False)
 class TwoSidedRanker(Ranker):
-    """The ranking of the default model: an item side and a user side.
-
-    Attributes
-    ----------
-    settings
-        The numbers of the two sides.
-    landmark_self_values
-        (landmarks,) the measure between each landmark and itself.
-    item_side, user_side
-        The sides.
-    """
+    """The ranking of the default model: an item side and a user side."""
 
     settings: RankingSettings
-    landmark_self_values: Floats
+    landmark_self_values: Floats  # (landmarks,) the measure between each landmark and itself
     item_side: ItemSide
     user_side: UserSide
 
