@@ -16,10 +16,10 @@ def test_the_better_convention_is_shown():
             make_record("bcf", (0.9, 0.1), convention="table-1", ks=(5, 41)),  # lacks K = 40
         ]
     )
-    line = table.by_method["bcf"]
+    line = next(one for one in table.lines if one.method == "bcf")
     assert (line.convention, line.n_conventions) == ("median", 2)
     assert line.mean.tolist() == [0.6, 0.7]
-    assert table.best_measures() == ["bcf", "pmd"]
+    assert [one.method for one in table.best_measures()] == ["bcf", "pmd"]
 
 
 def test_wins_ties_and_losses():
@@ -71,7 +71,7 @@ def test_only_common_repeats_are_compared():
         ]
     )
     assert (table.repeats, table.left_out) == (1, 1)
-    assert table.by_method["pmd"].mean.tolist() == [0.7, 0.6]
+    assert table.of("knn:pmd").mean.tolist() == [0.7, 0.6]
 
 
 def test_panels_are_shown_as_far_as_there_are_records():

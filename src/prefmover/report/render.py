@@ -100,7 +100,7 @@ def report_page(name: str, results: Results, pictures: dict[str, str]) -> str:
         title=e.title or f"{'Recommenders' if lists else 'User similarity measures'} on {e.data_name}",
         pictures=pictures,
         captions=CAPTIONS,
-        summary=_summary(results),
+        summary=sentences.summary(results),
         sections=[
             *_step_sections(results),
             *(_list_section(results, table) for table in results.lists),
@@ -110,10 +110,6 @@ def report_page(name: str, results: Results, pictures: dict[str, str]) -> str:
         commands=sentences.commands(results),
         provenance=sentences.provenance(results),
     )
-
-
-def _summary(results: Results) -> list[str]:
-    return sentences.about_lists(results) + sentences.about_ratings(results)
 
 
 def _panel_section(table: Table) -> dict[str, Any]:
@@ -217,7 +213,7 @@ def _list_table(n: int, table: Table) -> ReportTable:
 def _activity_table(n: int, table: Table) -> ReportTable:
     """Return nDCG by how much users have rated, with what ours makes of each group."""
     ours, names = table.ours, list(table.lines[0].activity)
-    heads = [sentences.activity_text(table.lines[0], name) for name in names]
+    heads = [str(users) for users in table.lines[0].activity.values()]
     highest = {name: number(max(line.activity[name].mean[0] for line in table.lines)) for name in names}
 
     def cell(line: Line, name: str) -> str:
@@ -250,7 +246,7 @@ def _facts(results: Results) -> dict[str, Any]:
         "repeats": max(record.repeat for record in results.records) + 1,
         "records": len(results.records),
         "minutes": round(results.seconds / 60, 1),
-        "summary": _summary(results),
+        "summary": sentences.summary(results),
     }
     if results.lists:
         facts["lists"] = [

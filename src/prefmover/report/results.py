@@ -39,6 +39,19 @@ class ActiveUsers(NamedTuple):
     mean: Floats
     groups: Floats
 
+    @classmethod
+    def over_repeats(cls, parts: Sequence[tuple[ActivityGroup, int]]) -> ActiveUsers:
+        """Return the users of all repeats together."""
+        sizes = [one.n_users for one, _ in parts]
+        ndcg = np.average([one.metrics["ndcg"][column] or 0.0 for one, column in parts], weights=sizes)
+        fewest, most = min(one.fewest for one, _ in parts), max(one.most for one, _ in parts)
+        groups = _group_means([(one.groups, column) for one, column in parts])
+        return cls(parts[0][0].name, fewest, most, sum(sizes), np.array([ndcg]), groups[None])
+
+    def __str__(self) -> str:
+        ratings = f"{self.fewest:,} to {self.most:,}" if self.fewest < self.most else f"{self.fewest:,}"
+        return f"{self.name} ({ratings} ratings, {self.n_users:,} users)"
+
 
 @dataclass(frozen=True, eq=False)
 class Line:
@@ -51,14 +64,6 @@ class Line:
     convention: str  # the better one for a measure that has several
     points: tuple[tuple[RecordColumn, ...], ...]
     n_conventions: int = 1
-
-    @classmethod
-    def from_records(cls, points: Sequence[Sequence[RecordColumn]]) -> Line:
-        """Return the line of a method, given its records at each point of the table, one per repeat."""
-        one = points[0][0][0]
-        named = one.task == "ranking" and one.recommender.count(":") > 1
-        label = f"{one.label} ({one.convention})" if named else one.label
-        return cls(one.recommender, one.method, label, one.kind, one.convention, tuple(map(tuple, points)))
 
     @property
     def records(self) -> list[Record]:
@@ -97,7 +102,7 @@ class Line:
         for record, column in self.points[0]:
             for one in record.activity:
                 parts.setdefault(one.name, []).append((one, column))
-        return {name: _active(name, some) for name, some in parts.items()}
+        return {name: ActiveUsers.over_repeats(some) for name, some in parts.items()}
 
     @property
     def seconds(self) -> tuple[float, float, float]:
@@ -139,14 +144,6 @@ def _group_means(groups: Sequence[tuple[Groups, int]]) -> Floats:
     total = np.sum([one.sums[column] for one, column in groups], axis=0)
     means: Floats = np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0)
     return means
-
-
-def _active(name: str, parts: Sequence[tuple[ActivityGroup, int]]) -> ActiveUsers:
-    sizes = [one.n_users for one, _ in parts]
-    ndcg = np.average([one.metrics["ndcg"][column] or 0.0 for one, column in parts], weights=sizes)
-    fewest, most = min(one.fewest for one, _ in parts), max(one.most for one, _ in parts)
-    groups = _group_means([(one.groups, column) for one, column in parts])
-    return ActiveUsers(name, fewest, most, sum(sizes), np.array([ndcg]), groups[None])
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,21 +239,29 @@ class Table:
         """Return the line of a recommender, if it was run here."""
         return next((line for line in self.lines if line.recommender == recommender), None)
 
-    @property
-    def by_method(self) -> dict[str, Line]:
-        """The lines by the names of their methods."""
-        return {line.method: line for line in self.lines}
-
     def best(self, lines: Iterable[Line]) -> Line | None:
         """Return the line with the lowest mean error, or the highest nDCG."""
         sign = 1 if self.task == "rating" else -1
         return min(lines, key=lambda line: sign * float(line.mean.mean()), default=None)
 
-    def best_measures(self) -> list[str]:
+    def best_measures(self) -> list[Line]:
         """Return the measure with the lowest printed error at each point: of equal ones PMD, or the first."""
         among = sorted(self.of_kind("measure"), key=lambda line: line is not self.ours)
         errors = np.array([line.mean for line in among]).round(DIGITS)
-        return [among[k].method for k in errors.argmin(axis=0)]
+        return [among[k] for k in errors.argmin(axis=0)]
+
+    @cached_property
+    def rivals(self) -> list[Line]:
+        """What ours should beat: peers and controls that are not ours, kernels apart."""
+        others = self.of_kind("peer", "control")
+        return [
+            line for line in others if line is not self.ours and not line.recommender.startswith("kernel:")
+        ]
+
+    @cached_property
+    def rival(self) -> Line | None:
+        """The best of these."""
+        return self.best(self.rivals)
 
     @cached_property
     def head_to_head(self) -> dict[str, HeadToHead]:
@@ -336,7 +341,13 @@ class Results:
         if points and not common:
             common = [min(repeat for at in points for repeat in _common(at))]
             points = [at for at in points if common[0] in _common(at)]
-        lines = [Line.from_records([[one[repeat] for repeat in common] for one in at]) for at in points]
+        lines = []
+        for at in points:
+            one, _ = at[0][common[0]]
+            named = task == "ranking" and one.recommender.count(":") > 1
+            label = f"{one.label} ({one.convention})" if named else one.label
+            columns = tuple(tuple(by_repeat[repeat] for repeat in common) for by_repeat in at)
+            lines.append(Line(one.recommender, one.method, label, one.kind, one.convention, columns))
         left_out = (n_records - len(lines) * len(common)) * len(panel.train)
         if task == "rating":
             lines = _better_conventions(lines)

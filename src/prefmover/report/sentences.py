@@ -20,6 +20,7 @@ __all__ = [
     "p_text",
     "provenance",
     "steps",
+    "summary",
 ]
 
 FLAT = 0.01
@@ -74,6 +75,11 @@ def _p(p: float) -> str:
     return f"p = {p_text(p)}".replace("= <", "<")
 
 
+def summary(results: Results) -> list[str]:
+    """Return the opening paragraphs."""
+    return about_lists(results) + about_ratings(results)
+
+
 def about_ratings(results: Results) -> list[str]:
     """Return the opening paragraphs about predicted ratings."""
     if not results.of("rating"):
@@ -83,7 +89,7 @@ def about_ratings(results: Results) -> list[str]:
     if not tables:
         return [f"PMD is not among the records of {name}, so it is not compared."]
     points = sum(len(table.heads) for table, _ in tables)
-    won = sum(table.best_measures().count(ours.method) for table, ours in tables)
+    won = sum(table.best_measures().count(ours) for table, ours in tables)
     n = max(len(table.of_kind("measure")) for table, _ in tables)
     run = f"({name}, {counted(max(table.repeats for table, _ in tables), 'repeat')})"
     lowest = f"PMD has the lowest mean absolute error of the {n} measures at {won} of {points} points {run}."
@@ -150,7 +156,7 @@ def verdict(table: Table) -> str:
     ours, measures = table.ours, table.of_kind("measure")
     if ours is None or len(measures) < 2:
         return "PMD was not run here." if ours is None else "No other measure was run here."
-    best = [table.by_method[method] for method in table.best_measures()]
+    best = table.best_measures()
     won = best.count(ours)
     claim = (
         f"PMD has the lowest error of the {len(measures)} measures at {won} of {counted(len(best), 'point')}."
@@ -215,22 +221,14 @@ def _gap(result: HeadToHead, sign: int = 1) -> str:
     return f"{number(sign * result.difference)} ({percent}; {_p(result.p_users)})"
 
 
-def _rivals(table: Table, ours: Line) -> list[Line]:
-    """Return the methods that ours should beat: peers and controls that are not ours, kernels apart."""
-    others = table.of_kind("peer", "control")
-    return [line for line in others if line is not ours and not line.recommender.startswith("kernel:")]
-
-
 def _shortfalls(results: Results, tables: list[tuple[Table, Line]]) -> str:
     below, compared = [], 0
     for table, ours in tables:
-        best = table.best(line for line in table.lines if line is not ours)
-        if best is None:
-            continue
-        compared += 1
-        result = table.head_to_head[best.recommender]
-        if result.difference < 0:
-            below.append(f"at {_at(table)} it is below {best.label} by {_gap(result, -1)}")
+        if best := table.best(line for line in table.lines if line is not ours):
+            compared += 1
+            result = table.head_to_head[best.recommender]
+            if result.difference < 0:
+                below.append(f"at {_at(table)} it is below {best.label} by {_gap(result, -1)}")
     if not compared:
         return ""
     label = tables[0][1].label
@@ -245,14 +243,13 @@ def _against_rivals(results: Results, tables: list[tuple[Table, Line]]) -> list[
     words = {"win": "above", "loss": "below", "tie": "not significantly different from"}
     sentences = []
     for table, ours in tables:
-        rivals = _rivals(table, ours)
-        if best := table.best(rivals):
+        if best := table.rival:
             result, trials = table.head_to_head[best.recommender], len(best.trials)
             tuned = f", after {counted(trials, 'trial')} on the validation part" if trials else ""
             sentences.append(
                 f"At {_at(table)}, {ours.label} has nDCG@{results.n} {number(ours.mean[0])}: "
                 f"{words[result.outcome]} {best.label} ({number(best.mean[0])}{tuned}), the best of "
-                f"{len(rivals)} peers and controls; the difference is {_gap(result)}."
+                f"{len(table.rivals)} peers and controls; the difference is {_gap(result)}."
             )
     return sentences
 
@@ -261,12 +258,12 @@ def _by_activity(tables: list[tuple[Table, Line]]) -> str:
     """Return wins and losses against the best rival, by how much users have rated."""
     outcomes: dict[str, list[str]] = {"win": [], "loss": [], "tie": []}
     for table, ours in tables:
-        if (best := table.best(_rivals(table, ours))) is None:
+        if (best := table.rival) is None:
             continue
-        for name in ours.activity:
+        for name, users in ours.activity.items():
             if name in best.activity:
                 outcome = HeadToHead.from_lines(ours, best, name).outcome
-                outcomes[outcome].append(f"{activity_text(ours, name)} at {_at(table)}")
+                outcomes[outcome].append(f"{users} at {_at(table)}")
     total = sum(map(len, outcomes.values()))
     if not total:
         return ""
@@ -276,13 +273,6 @@ def _by_activity(tables: list[tuple[Table, Line]]) -> str:
         f"{tables[0][1].label} wins in {len(outcomes['win'])} of {counted(total, 'group')}, ties in "
         f"{len(outcomes['tie'])} and loses in {len(outcomes['loss'])}{lost}."
     )
-
-
-def activity_text(line: Line, name: str) -> str:
-    """Return a group of users in words."""
-    one = line.activity[name]
-    ratings = f"{one.fewest:,} to {one.most:,}" if one.fewest < one.most else f"{one.fewest:,}"
-    return f"{name} ({ratings} ratings, {one.n_users:,} users)"
 
 
 def steps(results: Results) -> list[list[str]]:
@@ -304,8 +294,8 @@ def steps(results: Results) -> list[list[str]]:
 
 
 def _price(table: Table, ours: Line) -> str:
-    best = table.best(_rivals(table, ours))
-    rival = f" {best.label}, the best peer or control, {_times(best)}." if best is not None else ""
+    best = table.rival
+    rival = f" {best.label}, the best peer or control, {_times(best)}." if best else ""
     return f"The price, at {_at(table)}: {ours.label} {_times(ours)}.{rival}"
 
 
@@ -317,14 +307,13 @@ def _times(line: Line) -> str:
 
 
 def _how_well_known(table: Table, ours: Line) -> str:
-    shown = [ours, table.best(_rivals(table, ours)), table.of("popularity")]
-    texts = [
+    shown = filter(None, dict.fromkeys((ours, table.rival, table.of("popularity"))))
+    texts = "; ".join(
         f"{line.label} {line.value('popularity'):,.0f} (and {line.value('catalog'):.0%} of all items)"
-        for line in dict.fromkeys(shown)
-        if line is not None
-    ]
+        for line in shown
+    ).replace("%", " %")
     start = "How well known the items are, as the median number of training ratings at"
-    return f"{start} {_at(table)}: {'; '.join(texts).replace('%', ' %')}."
+    return f"{start} {_at(table)}: {texts}."
 
 
 def commands(results: Results) -> list[str]:
