@@ -114,7 +114,7 @@ class Measure:
     is_zero_for_itself
         Whether the value of a user and itself is 0.
     weight
-        The rule that turns a value into a neighbor's weight; see :mod:`prefmover.measures.weights`. By
+        The rule that turns a value into a neighbor's weight; see :func:`prefmover.measures.weight`. By
         default ``"as-is"`` for a similarity and ``"exponential(1)"`` for a distance.
     extension
         Whether it is an extension of this package, and not a measure of the paper. ``"all"`` measures are
