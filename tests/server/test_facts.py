@@ -1,5 +1,6 @@
 """The taste of a user, and how an item was rated, against slow twins."""
 
+from collections import defaultdict
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,10 +19,11 @@ def cinema():
 
 def shares(data, ratings):
     """Return the share of each genre in some ratings, (item, rating)."""
-    genres = data.catalog.genres
-    parts = [(genre, rating / len(genres[item])) for item, rating in ratings for genre in genres[item]]
-    total = sum(part for _, part in parts)
-    return {name: sum(part for genre, part in parts if genre == name) / total for name, _ in parts}
+    parts = defaultdict(float)
+    for item, rating in ratings:
+        for genre in data.catalog.genres[item]:
+            parts[genre] += rating / len(data.catalog.genres[item])
+    return {genre: part / sum(parts.values()) for genre, part in parts.items()}
 
 
 def test_tastes_are_above_the_usual_share(cinema):

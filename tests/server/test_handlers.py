@@ -13,7 +13,7 @@ from prefmover.data.ratings import one_user
 from prefmover.errors import InputError
 from prefmover.measures import MEASURES, pairwise
 from prefmover.server.handlers.overview import get_model
-from prefmover.server.handlers.recommendations import get_recommendations
+from prefmover.server.handlers.recommend import get_recommendations
 from prefmover.server.schemas.requests import RecommendationsFor
 from prefmover.server.served import ServedModel
 from tests.messages import unnamed

@@ -7,9 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
+from starlette.requests import ClientDisconnect
 
 from prefmover.server.problems import ProblemError
-from prefmover.server.workers import ClientLeftError, Lane, check_cancelled, lanes
+from prefmover.server.workers import Lane, check_cancelled, lanes
 
 SECONDS = 60  # for what comes in a moment unless the machine is busy
 
@@ -140,7 +141,7 @@ def test_a_slot_is_held_until_the_thread_is_free(lane):
         await until(lambda: len(begun) == 2)
         left.set()
         for job in jobs:
-            with pytest.raises(ClientLeftError):
+            with pytest.raises(ClientDisconnect):
                 await job
         assert lane.active == 2
         with pytest.raises(ProblemError):
@@ -160,7 +161,7 @@ def test_a_client_that_leaves_stops_costing(lane):
         job = start(lane, work, left=left.wait)
         await until(begun.is_set)
         left.set()
-        with pytest.raises(ClientLeftError):
+        with pytest.raises(ClientDisconnect):
             await job
         await until(stopped.is_set)
 
@@ -178,7 +179,7 @@ def test_waiting_work_of_a_client_that_left_is_not_begun(lane):
         waiting = start(lane, lambda: begun.append(1), left=left.wait)
         await until(lambda: lane.active == 3)
         left.set()
-        with pytest.raises(ClientLeftError):
+        with pytest.raises(ClientDisconnect):
             await waiting
         release.set()
         await asyncio.gather(*busy)

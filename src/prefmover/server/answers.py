@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from fastapi import Request, Response
 
-__all__ = ["Answer"]
-
 JSON, PRIVATE = "application/json", "private, no-cache"
 SMALLEST_ZIPPED = 1024
 ZIP_LEVEL = 5

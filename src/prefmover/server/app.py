@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -21,11 +22,7 @@ from prefmover.server.answers import Answer
 from prefmover.server.middleware import OPENAPI, Guard
 from prefmover.server.problems import Problem
 from prefmover.server.routes import api, health, posts
-from prefmover.server.served import ServedModel
-from prefmover.server.service import Loading, Service
-from prefmover.server.settings import Settings
-
-__all__ = ["create_app", "openapi_schema", "read_assets"]
+from prefmover.server.service import Service
 
 ABOUT = (
     "Like-minded users by exact optimal transport between their ratings. Ids are text, even if they are "
@@ -48,15 +45,8 @@ MEDIA_TYPES = {
 }
 
 
-def create_app(source: ServedModel | Loading | Service, settings: Settings | None = None) -> ASGIApp:
-    """Return the service of a model as an ASGI application.
-
-    Parameters
-    ----------
-    source
-        A model; a function that loads it while the service listens; or a service.
-    """
-    service = source if isinstance(source, Service) else Service(source, settings or Settings())
+def create_app(service: Service) -> ASGIApp:
+    """Return a service as an ASGI application."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -70,19 +60,19 @@ def create_app(source: ServedModel | Loading | Service, settings: Settings | Non
     app.include_router(api)
     for kind in (Exception, HTTPException, RequestValidationError):
         app.add_exception_handler(kind, _raise)
-    schema: list[Answer] = []
+
+    @cache
+    def schema() -> Answer:
+        content = openapi_schema(service.served.data.ratings.scale, service.settings.root_path)
+        return Answer.of(json.dumps(content).encode())
 
     async def openapi(request: Request) -> Response:
-        if not schema:
-            scale = service.served.data.ratings.scale
-            content = openapi_schema(scale, service.settings.root_path)
-            schema.append(Answer.of(json.dumps(content).encode()))
-        return schema[0].response(request)
+        return schema().response(request)
 
     app.add_route(OPENAPI, openapi, methods=["GET"])
     for path, asset in read_assets().items():
         app.add_route(path, _sender(asset), methods=["GET"])
-    return Guard(app, service, posts())
+    return Guard(app, service, posts)
 
 
 async def _raise(_: Request, error: Exception) -> Response:

@@ -5,21 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
-__all__ = ["Clients", "group"]
-
 UNKNOWN = "unknown"
 
 
 class Clients:
-    """Distinguishes clients from proxies.
+    """Distinguishes clients from proxies: addresses or networks whose ``X-Forwarded-For`` is believed.
 
-    Parameters
-    ----------
-    proxies
-        Addresses or networks whose ``X-Forwarded-For`` is believed.
-
-    Examples
-    --------
     >>> clients = Clients(["10.0.0.0/8"])
     >>> clients.address("10.0.0.1", ["203.0.113.7, 198.51.100.2, 10.0.0.9"])
     '198.51.100.2'

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import defaultdict
+from collections import Counter
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, ClassVar
@@ -189,7 +189,7 @@ class Connection(H11Protocol):
 
 
 class OpenConnections:
-    """The open connections of a service by client, each client's in order of arrival.
+    """The open connections of a service in order of arrival, each with the group of its client.
 
     A refused connection is not among them: it takes nobody's place.
     """
@@ -197,36 +197,35 @@ class OpenConnections:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._clients = Clients(settings.proxies)
-        self._by_client: defaultdict[str, dict[Connection, None]] = defaultdict(dict)
+        self._groups: dict[Connection, str] = {}
 
     def add(self, connection: Connection) -> bool:
         """Add a connection, in place of an idle one if there are too many; return whether it may stay."""
-        mine = self._by_client[group(connection.peer)]
-        mine[connection] = None
+        mine = self._groups[connection] = group(connection.peer)
+        numbers = Counter(self._groups.values())
         admitted = True
-        if len(mine) > self._settings.client_connections and not self._clients.is_proxy(connection.peer):
+        if numbers[mine] > self._settings.client_connections and not self._clients.is_proxy(connection.peer):
             admitted = self._evict(mine)
-        elif sum(map(len, self._by_client.values())) > self._settings.connections:
-            by_number = sorted(self._by_client.values(), key=len, reverse=True)
-            admitted = any(self._evict(some) for some in by_number)
+        elif len(self._groups) > self._settings.connections:
+            admitted = any(self._evict(name) for name, _ in numbers.most_common())
         if not admitted:
-            mine.pop(connection)
+            self.remove(connection)
         return admitted
 
     def remove(self, connection: Connection) -> None:
         """Remove a connection that has ended."""
-        name = group(connection.peer)
-        self._by_client[name].pop(connection, None)
-        if not self._by_client[name]:
-            del self._by_client[name]
+        self._groups.pop(connection, None)
 
-    @staticmethod
-    def _evict(some: dict[Connection, None]) -> bool:
-        """Close the connection that is worth least, the oldest of equals; return whether there is one."""
-        least = min(list(some)[:-1], key=Connection.worth, default=None)
+    def _evict(self, name: str) -> bool:
+        """Close the connection of a group that is worth least, the oldest of equals; never the newest.
+
+        Return whether there is one.
+        """
+        some = [one for one, of in self._groups.items() if of == name]
+        least = min(some[:-1], key=Connection.worth, default=None)
         if least is None or least.worth() == 3:
             return False
         least.transport.abort()
-        some.pop(least)  # now: several may arrive before connection_lost is called
+        self.remove(least)  # now: several may arrive before connection_lost is called
         least.connections.discard(least)
         return True

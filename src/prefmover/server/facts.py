@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from prefmover._typing import Ints
+from prefmover.data.ids import IdIndex
 from prefmover.dataset import Dataset
 from prefmover.errors import UnknownIdError
 from prefmover.items.catalog import Names
 from prefmover.server.item_groups import genre_table
-
-__all__ = ["ItemFacts", "UserFacts"]
 
 SHOWN = 60  # characters of an unknown id that an error message repeats
 TASTES = 3  # genres that are named for a user
@@ -20,39 +20,39 @@ LEAST_LIFT = 1.1
 LEAST_ITEMS = 2
 
 
-class UserFacts:
+class _Facts:
+    """The users or items of a data set: ids, ids as text, and numbers of ratings, by position."""
+
+    def __init__(self, kind: str, index: IdIndex, n_ratings: Ints) -> None:
+        self.n_ratings = n_ratings
+        self.ids = index.ids.tolist()
+        self.texts = [str(id_) for id_ in self.ids]
+        self._kind, self._index, self._names = kind, index, Names(self.texts)
+        self._longest = max(map(len, self.texts), default=0)
+
+    def position(self, text: str) -> int:
+        """Return the position of a user or an item, given by the text of the id."""
+        if len(text) > max(2 * self._longest, SHOWN):  # a search for similar ids could take seconds
+            known = f"the longest id has {self._longest:,} characters"
+            raise UnknownIdError(f"there is no {self._kind} {text[:SHOWN]!r}...; {known}")
+        return self._index.position(text, from_text=True)
+
+
+class UserFacts(_Facts):
     """The users of a data set.
 
-    Their tastes are measured against that of all users together. The rating of an item counts in equal parts
-    for each of its genres.
-
-    Attributes
-    ----------
-    ids, texts
-        The ids, and the ids as text, by position.
-    n_ratings, means
-        (n_users,) the number of ratings of each user, and their mean.
-    genres
-        All genres of the items, in which users have tastes.
+    Their tastes, in the genres of the items, are measured against that of all users together. The rating of
+    an item counts in equal parts for each of its genres. ``means`` are the mean ratings.
     """
 
     def __init__(self, data: Dataset) -> None:
         self._data, matrix = data, data.ratings.matrix
-        self.ids = data.ratings.users.tolist()
-        self.texts = [str(user) for user in self.ids]
-        self.n_ratings = np.diff(matrix.indptr)
+        super().__init__("user", data.ratings.user_index, np.diff(matrix.indptr))
         self.means = matrix.sum(axis=1) / np.maximum(self.n_ratings, 1)
         self.genres, self._table = genre_table(data.catalog)
         self._parts = self._table / np.maximum(self._table.sum(axis=1, keepdims=True), 1)
         usual = np.bincount(matrix.indices, matrix.data, minlength=data.n_items) @ self._parts
         self._usual = usual / usual.sum() if usual.sum() > 0 else usual
-        self._longest = max(map(len, self.texts), default=0)
-        self._names = Names(self.texts)
-
-    def position(self, text: str) -> int:
-        """Return the position of a user, given by the text of the id."""
-        _refuse_long(text, "user", self._longest)
-        return self._data.user_position(text)
 
     def search(self, text: str) -> list[int]:
         """Return the positions of the users whose id contains a text, the best matches first."""
@@ -88,31 +88,15 @@ class UserFacts:
         }
 
 
-class ItemFacts:
-    """The items of a data set.
-
-    Attributes
-    ----------
-    ids, texts
-        The ids, and the ids as text, by position.
-    n_ratings
-        (n_items,) the number of ratings of each item.
-    """
+class ItemFacts(_Facts):
+    """The items of a data set."""
 
     def __init__(self, data: Dataset) -> None:
-        self._data, ratings = data, data.ratings
-        self.ids = ratings.items.tolist()
-        self.texts = [str(item) for item in self.ids]
-        self.n_ratings = np.bincount(ratings.matrix.indices, minlength=ratings.n_items)
-        sums = np.bincount(ratings.matrix.indices, ratings.matrix.data, minlength=ratings.n_items)
-        self._means = sums / np.maximum(self.n_ratings, 1)
-        self._longest = max(map(len, self.texts), default=0)
-        self._names = Names(self.texts)
-
-    def position(self, text: str) -> int:
-        """Return the position of an item, given by the text of the id."""
-        _refuse_long(text, "item", self._longest)
-        return self._data.ratings.item_position(text, from_text=True)
+        self._data, matrix = data, data.ratings.matrix
+        n_ratings = np.bincount(matrix.indices, minlength=data.n_items)
+        super().__init__("item", data.ratings.item_index, n_ratings)
+        sums = np.bincount(matrix.indices, matrix.data, minlength=data.n_items)
+        self._means = sums / np.maximum(n_ratings, 1)
 
     def id_of(self, text: str) -> Any:
         """Return the id of an item, given as text."""
@@ -145,10 +129,3 @@ class ItemFacts:
         """Return the first and the last year of release; None if none is known."""
         years = self._data.catalog.years[self._data.catalog.years > 0]
         return [int(years.min()), int(years.max())] if len(years) else None
-
-
-def _refuse_long(text: str, kind: str, longest: int) -> None:
-    """Refuse an id that is longer than all ids: a search for similar ones could take seconds."""
-    if len(text) > max(2 * longest, SHOWN):
-        known = f"the longest id has {longest:,} characters"
-        raise UnknownIdError(f"there is no {kind} {text[:SHOWN]!r}...; {known}")

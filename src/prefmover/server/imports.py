@@ -16,8 +16,6 @@ from prefmover.errors import InputError
 from prefmover.items.catalog import Catalog, parse_year, split_year
 from prefmover.server.schemas.responses import ImportedRatingOut, ImportOut, UnmatchedOut
 
-__all__ = ["read_export"]
-
 MOST_ROWS = 20_000
 DATES = ("date", "date rated")
 TITLES = ("name", "title", "original title")

@@ -12,8 +12,6 @@ from prefmover._typing import Bools, Ints
 from prefmover.items.catalog import Catalog
 from prefmover.items.geometry import ItemGeometry
 
-__all__ = ["genre_table", "groupings"]
-
 UNKNOWN = "other"
 N_CLUSTERS = 8
 ROUNDS = 5  # moves of the centers of clusters

@@ -17,8 +17,6 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
-__all__ = ["ACCESS", "REQUEST_ID", "SERVICE", "JsonLines", "Writer", "log_to"]
-
 ACCESS = logging.getLogger("prefmover.server.access")
 SERVICE = logging.getLogger("prefmover.server")
 PACKAGE = logging.getLogger("prefmover")
@@ -46,21 +44,8 @@ class JsonLines(logging.Formatter):
         return json.dumps(line)
 
 
-class Text(logging.Formatter):
-    """A record as text with its time, for people."""
-
-    def __init__(self) -> None:
-        super().__init__("%(asctime)s %(message)s", "%H:%M:%S")
-
-
 class Writer(logging.Handler):
-    """Writes lines to a stream without ever waiting for it.
-
-    Attributes
-    ----------
-    dropped
-        Number of lines that were not written because too many waited.
-    """
+    """Writes lines to a stream without ever waiting for it; ``dropped`` were too many to wait."""
 
     def __init__(self, stream: TextIO, formatter: logging.Formatter) -> None:
         super().__init__()
@@ -99,7 +84,8 @@ class Writer(logging.Handler):
 @contextmanager
 def log_to(stream: TextIO | None = None, *, access: bool) -> Iterator[None]:
     """Write the log to a stream, stderr by default: with the access log as JSON lines, without it as text."""
-    writer = Writer(stream or sys.stderr, JsonLines() if access else Text())
+    text = logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S")  # for people
+    writer = Writer(stream or sys.stderr, JsonLines() if access else text)
     before = [(one, one.level, one.propagate, list(one.handlers)) for one in (PACKAGE, SERVICE, ACCESS)]
     if access:  # then every line is JSON, whoever writes it
         PACKAGE.handlers, PACKAGE.propagate = [writer], False

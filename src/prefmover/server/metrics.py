@@ -19,8 +19,6 @@ from prometheus_client.registry import Collector
 if TYPE_CHECKING:
     from prefmover.server.service import Service
 
-__all__ = ["Metrics"]
-
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 LANES = {
     "refused": "Requests refused because the queue was full.",

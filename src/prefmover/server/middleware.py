@@ -13,10 +13,12 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import AsyncIterator, Collection
+from collections.abc import Collection
 from urllib.parse import unquote
 
 from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from prefmover.server.clients import Clients
@@ -24,9 +26,7 @@ from prefmover.server.logs import ACCESS, REQUEST_ID
 from prefmover.server.problems import MEDIA_TYPE, ProblemError, as_problem, problem_bytes
 from prefmover.server.service import Service
 from prefmover.server.settings import is_loopback
-from prefmover.server.workers import ClientLeftError, stopping
-
-__all__ = ["CSP", "OPENAPI", "Guard"]
+from prefmover.server.workers import stopping
 
 OPENAPI = "/api/v1/openapi.json"
 HEALTH = frozenset({"/healthz", "/readyz"})
@@ -51,13 +51,7 @@ SECURITY_HEADERS = (
 
 
 class Guard:
-    """The outermost layer of the service.
-
-    Parameters
-    ----------
-    posts
-        The paths that take a body; a body that is sent to another one is not read.
-    """
+    """The outermost layer of the service; a body is read only if it is sent to one of the ``posts``."""
 
     def __init__(self, app: ASGIApp, service: Service, posts: Collection[str]) -> None:
         self.app, self.service, self.settings, self.posts = app, service, service.settings, posts
@@ -77,12 +71,13 @@ class Guard:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
             return
-        started, exchange = time.perf_counter(), _Exchange(scope, send, self.clients, self.settings.root_path)
+        started = time.perf_counter()
+        exchange = _Exchange(scope, receive, send, self.clients, self.settings.root_path)
         mark = REQUEST_ID.set(exchange.request_id)
         try:
             channel = await self._admit(exchange, receive)
             await self.app(exchange.scope, channel, exchange.send)
-        except ClientLeftError:
+        except ClientDisconnect:
             exchange.status = 499
         except asyncio.CancelledError:  # the service stops, and did not wait any longer
             if not exchange.status:
@@ -117,7 +112,7 @@ class Guard:
         takes_body = scope["path"] in self.posts
         if scope["method"] == "POST" and takes_body:
             self.service.check_open()
-            body = await self._read(headers, receive)
+            body = await self._read(scope, headers, receive)
             exchange.unread = False
             return _replay(body, receive)
         if exchange.unread and scope["method"] == "GET" and not takes_body:
@@ -147,7 +142,7 @@ class Guard:
                 {"WWW-Authenticate": 'Bearer realm="prefmover"'},
             )
 
-    async def _read(self, headers: Headers, receive: Receive) -> bytes:
+    async def _read(self, scope: Scope, headers: Headers, receive: Receive) -> bytes:
         kind, _, parameters = headers.get("content-type", "").lower().partition(";")
         charset = parameters.replace(" ", "").replace('"', "")
         if kind.strip() != "application/json" or charset not in ("", "charset=utf-8"):
@@ -163,7 +158,7 @@ class Guard:
         body = bytearray()
         try:
             async with asyncio.timeout(self.settings.body_seconds):
-                async for chunk in _chunks(receive):
+                async for chunk in Request(scope, receive).stream():
                     body += chunk
                     if len(body) > self.settings.body:
                         raise too_large
@@ -177,7 +172,7 @@ class Guard:
 class _Exchange:
     """A request and its response."""
 
-    def __init__(self, scope: Scope, send: Send, clients: Clients, root: str) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, clients: Clients, root: str) -> None:
         self.headers = Headers(scope=scope)
         peer = scope["client"][0] if scope.get("client") else None
         self.client = clients.address(peer, self.headers.getlist("x-forwarded-for"))
@@ -198,7 +193,7 @@ class _Exchange:
         # with a body that nobody has read, the connection closes: the rest of it could take any time
         self.unread = "transfer-encoding" in self.headers or length.strip("0") != ""
         self.status = self.size = 0
-        self._send = send
+        self._receive, self._send = receive, send
 
     @property
     def route(self) -> str | None:
@@ -225,10 +220,8 @@ class _Exchange:
     async def send_problem(self, problem: ProblemError) -> None:
         """Send a problem as the response."""
         body = problem_bytes(problem.status, problem.detail, self.path, **problem.members)
-        headers = [(name.lower().encode(), value.encode()) for name, value in problem.headers.items()]
-        headers += [(b"content-type", MEDIA_TYPE.encode()), (b"content-length", str(len(body)).encode())]
-        await self.send({"type": "http.response.start", "status": problem.status, "headers": headers})
-        await self.send({"type": "http.response.body", "body": body})
+        response = Response(body, problem.status, problem.headers, MEDIA_TYPE)
+        await response(self.scope, self._receive, self.send)
 
     def fields(self, method: str, status: int, seconds: float) -> dict[str, str | int | float | None]:
         """Return the line of the access log: no query, no body, no token."""
@@ -242,16 +235,6 @@ class _Exchange:
             "ms": round(1000 * seconds, 1),
             "bytes": 0 if self.head else self.size,
         }
-
-
-async def _chunks(receive: Receive) -> AsyncIterator[bytes]:
-    more = True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientLeftError
-        yield message.get("body", b"")
-        more = message.get("more_body", False)
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

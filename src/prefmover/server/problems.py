@@ -12,13 +12,11 @@ from http import HTTPStatus
 from typing import Any, Literal
 
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from prefmover.errors import InputError, UnknownIdError
 from prefmover.server.logs import REQUEST_ID
-
-__all__ = ["MEDIA_TYPE", "Problem", "ProblemError", "as_problem", "problem_bytes"]
 
 MEDIA_TYPE = "application/problem+json"
 MOST_ERRORS = 20  # errors of one request that are listed
@@ -28,25 +26,14 @@ logger = logging.getLogger("prefmover.server")
 class Problem(BaseModel):
     """An error, as in RFC 9457."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "type": "about:blank",
-                    "title": "Not Found",
-                    "status": 404,
-                    "detail": "There is no user 'ada-x'; close: 'ada-b'.",
-                    "instance": "/api/v1/users/ada-x",
-                }
-            ]
-        }
+    type: str = Field(description="Always about:blank.", examples=["about:blank"])
+    title: str = Field(description="The meaning of the status.", examples=["Not Found"])
+    status: int = Field(examples=[404])
+    detail: str = Field(
+        description="What is wrong and what to do about it.",
+        examples=["There is no user 'ada-x'; close: 'ada-b'."],
     )
-
-    type: str = Field(description="Always about:blank.")
-    title: str = Field(description="The meaning of the status.")
-    status: int
-    detail: str = Field(description="What is wrong and what to do about it.")
-    instance: str = Field(description="Path of the request.")
+    instance: str = Field(description="Path of the request.", examples=["/api/v1/users/ada-x"])
     errors: list[FieldError] | None = Field(default=None, description="The fields that are wrong.")
     state: Literal["starting", "failed"] | None = Field(
         default=None, description="Why the service is not ready, if that is the problem."

@@ -17,14 +17,12 @@ from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from prefmover.server.handlers import lookup, neighbors, overview, pairs, recommendations
+from prefmover.server.handlers import lookup, neighbors, overview, pairs, recommend
 from prefmover.server.problems import MEDIA_TYPE, ProblemError
 from prefmover.server.schemas.requests import Person
 from prefmover.server.schemas.responses import JobOut, StatusOut
 from prefmover.server.service import Service
 from prefmover.server.workers import LaneName
-
-__all__ = ["api", "health", "posts"]
 
 PROBLEM = {"content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
 
@@ -96,12 +94,6 @@ async def _known_parameters_only(request: Request) -> None:
         seen.add(name)
 
 
-def _service(request: Request) -> Service:
-    service = request.app.state.service
-    assert isinstance(service, Service)
-    return service
-
-
 api = APIRouter(
     prefix="/api/v1",
     dependencies=[Depends(_known_parameters_only)],
@@ -113,6 +105,8 @@ health = APIRouter(
     tags=["service"], responses=UNREADABLE, generate_unique_id_function=lambda route: route.name
 )
 
+posts: set[str] = set()
+"""The paths that take a body."""
 Handler = Callable[..., BaseModel]
 LARGE_GUEST = 100  # ratings; finding the place of a guest takes time in proportion
 
@@ -130,7 +124,7 @@ async def get_health() -> StatusOut:
 )
 async def get_readiness(request: Request) -> StatusOut:
     """Return 200 if requests will be answered. Send no traffic to the service while this is 503."""
-    _service(request).check_ready()
+    request.app.state.service.check_ready()
     return StatusOut(status="ready")
 
 
@@ -145,7 +139,7 @@ async def get_readiness(request: Request) -> StatusOut:
 )
 async def get_metrics(request: Request) -> Response:
     """Return requests, latencies, queues, the cache and the work of searches, in Prometheus' text format."""
-    return Response(_service(request).metrics.text(), media_type=CONTENT_TYPE_PLAIN_0_0_4)
+    return Response(request.app.state.service.metrics.text(), media_type=CONTENT_TYPE_PLAIN_0_0_4)
 
 
 def _serve(path: str, tag: str, summary: str, work: Handler, lane: LaneName | None = None) -> None:
@@ -160,12 +154,14 @@ def _serve(path: str, tag: str, summary: str, work: Handler, lane: LaneName | No
     responses: dict[int | str, dict[str, Any]] = {}
     if "body" in signature.parameters:
         responses = POSTED
+        posts.add(api.prefix + path)
     elif "progress" in signature.parameters:
         given = []
         responses = {202: {"model": JobOut, "description": "It is being computed; ask again in a second."}}
 
     async def endpoint(request: Request, **given: Any) -> Response:
-        service, body = _service(request), given.get("body")
+        service: Service = request.app.state.service
+        body = given.get("body")
         if "progress" in signature.parameters:
             return await service.compute_once(request, path.strip("/").replace("/", "-"), work)
         large = isinstance(body, Person) and len(body.key) > LARGE_GUEST
@@ -203,26 +199,12 @@ _serve("/lookup", "items", "Some items by id", lookup.list_items, "light")
 _serve("/import", "items", "Ratings exported from another site", lookup.import_ratings, "large")
 _serve("/neighbors", "people", "The nearest users", neighbors.get_neighbors)
 _serve("/neighbors/lists", "people", "Neighbors by several measures", neighbors.get_neighbor_lists, "large")
-_serve("/recommendations", "people", "Recommendations, with reasons", recommendations.get_recommendations)
-_serve("/recommendations/why", "people", "Why an item is recommended", recommendations.explain_recommendation)
-_serve("/predictions", "people", "Predicted ratings", recommendations.get_predictions)
-_serve("/predictions/why", "people", "The parts of a predicted rating", recommendations.explain_prediction)
+_serve("/recommendations", "people", "Recommendations, with reasons", recommend.get_recommendations)
+_serve("/recommendations/why", "people", "Why an item is recommended", recommend.explain_recommendation)
+_serve("/predictions", "people", "Predicted ratings", recommend.get_predictions)
+_serve("/predictions/why", "people", "The parts of a predicted rating", recommend.explain_prediction)
 _serve("/explanations", "pairs", "Why two users are near", pairs.explain_users)
 _serve("/comparison", "pairs", "Two users under all measures", pairs.compare_users)
-_serve(
-    "/batch/recommendations",
-    "groups",
-    "What suits several users each",
-    recommendations.recommend_each,
-    "large",
-)
-_serve(
-    "/group/recommendations", "groups", "What suits several users", recommendations.recommend_group, "large"
-)
+_serve("/batch/recommendations", "groups", "What suits several users each", recommend.recommend_each, "large")
+_serve("/group/recommendations", "groups", "What suits several users", recommend.recommend_group, "large")
 _serve("/group/neighbors", "groups", "Who is near several users", neighbors.get_group_neighbors)
-
-
-def posts() -> frozenset[str]:
-    """Return the paths that take a body."""
-    routes = (one for one in api.routes if isinstance(one, APIRoute))
-    return frozenset(one.path for one in routes if "POST" in (one.methods or ()))

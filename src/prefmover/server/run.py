@@ -10,12 +10,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import FrameType
 
 import uvicorn
 from threadpoolctl import threadpool_limits
 
+from prefmover._typing import Progress
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.model.base_recommender import BaseRecommender
@@ -24,10 +25,8 @@ from prefmover.server.app import create_app
 from prefmover.server.connection import connection_class
 from prefmover.server.logs import SERVICE
 from prefmover.server.served import ServedModel
-from prefmover.server.service import Report, Service
+from prefmover.server.service import Report, Service, warm_up
 from prefmover.server.settings import Settings
-
-__all__ = ["Server", "address", "listen", "serve"]
 
 LAST_SECONDS = 1.0  # time to send the last responses
 KEEP_ALIVE_SECONDS = 15
@@ -36,14 +35,14 @@ SPARE_FILES = 200  # open files other than connections
 
 def serve(
     data_or_model: Dataset | BaseRecommender,
-    settings: Settings | None = None,
+    settings: Settings,
     *,
-    name: str = "",
-    bound: socket.socket | None = None,
-    refit: bool = False,
-    started: Callable[[str], None] = lambda _: None,
-    report: Report = lambda doing, done, total: None,
-    ready: Callable[[], None] = lambda: None,
+    name: str,
+    bound: socket.socket,
+    refit: bool,
+    started: Callable[[str], None],
+    report: Report,
+    ready: Callable[[], None],
 ) -> int:
     """Serve a model until SIGINT or SIGTERM, and return the exit code: 130 or 0.
 
@@ -53,21 +52,19 @@ def serve(
         A fitted model; or a data set, whose default model is fitted and stored the first time. The service
         listens meanwhile and reports the progress.
     name
-        Name of the model on the pages; the name of its data set by default.
+        Name of the model on the pages.
     bound
-        The socket from :func:`listen`, for callers that check the address before they load a model.
+        The socket from :func:`listen`: the address is checked before a model is loaded.
     refit
         Fit the model of a data set even if it is stored.
     started, report, ready
         Called with the address as soon as the service listens; with the progress of the start; and when the
         service is ready.
     """
-    settings = settings or Settings()
-    bound = bound or listen(settings)
     if isinstance(data_or_model, Dataset):
         stored_folder(data_or_model)  # data that cannot be fitted are an error before anybody can connect
     _allow_files(settings.connections + SPARE_FILES)
-    limits = []
+    limits = ExitStack()
 
     def load(tell: Report) -> ServedModel:
         def both(doing: str, done: int, total: int) -> None:
@@ -78,16 +75,17 @@ def serve(
         if isinstance(model, Dataset):
             model = _fitted(model, refit, both)
         # After the fit: requests run side by side, each on one thread.
-        limits.append(threadpool_limits(1, user_api="blas"))
+        limits.enter_context(threadpool_limits(1, user_api="blas"))
         return ServedModel(model, name, settings.item_noun, settings.user_noun)
 
-    service = Service(load, settings)
-    server = Server(service, lambda: started(address(bound)), ready)
-    try:
+    def prepare(served: ServedModel, progress: Progress) -> None:
+        warm_up(served, progress)
+        ready()
+
+    service = Service(load, settings, prepare)
+    server = Server(service, lambda: started(address(bound)))
+    with limits:
         server.run(sockets=[bound])
-    finally:
-        for limit in limits:
-            limit.restore_original_limits()
     code = 130 if server.stopped_by == signal.SIGINT else 0
     if service.error is not None:
         raise service.error
@@ -159,12 +157,7 @@ class Server(uvicorn.Server):
     have ``grace`` seconds. What is not finished then gets 503, too. Ctrl-C skips the notice.
     """
 
-    def __init__(
-        self,
-        service: Service,
-        started: Callable[[], None] = lambda: None,
-        ready: Callable[[], None] = lambda: None,
-    ) -> None:
+    def __init__(self, service: Service, started: Callable[[], None]) -> None:
         settings = service.settings
         config = uvicorn.Config(
             create_app(service),
@@ -181,7 +174,6 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self.service = service
         self._on_started = started
-        self._on_ready: Callable[[], None] | None = ready
         self.stopped_by: int | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -191,9 +183,6 @@ class Server(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         """Return whether to stop: after a signal, or if the service cannot become ready."""
-        if self._on_ready and self.service.state == "ready":
-            self._on_ready()
-            self._on_ready = None
         return await super().on_tick(counter) or self.service.state == "failed"
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

@@ -15,15 +15,11 @@ The start is classical multidimensional scaling. Distances between many users ar
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from prefmover._typing import Floats, Ints, Progress
 from prefmover.items.geometry import ItemGeometry
 from prefmover.predict.similarity import UserSimilarity
-
-__all__ = ["Map", "embed", "item_map", "user_map"]
 
 MOST_POINTS = 7_000  # the distances between all points are in memory once
 NEAR, MIDDLE, FAR = 10, 5, 20  # pairs of each point
@@ -33,43 +29,31 @@ FIRST_MIDDLE, LAST_MIDDLE = 1000.0, 3.0
 RATE, BETA_1, BETA_2 = 1.0, 0.9, 0.999
 
 
-class Map(NamedTuple):
-    """Points of a map.
-
-    ``positions`` are the users or items on it, and ``points`` their (n, 2) places in the unit square.
-    """
-
-    positions: Ints
-    points: Floats
-
-
-def user_map(similarity: UserSimilarity, *, seed: int = 0, progress: Progress | None = None) -> Map:
-    """Return a map of the users with ratings; of more than 7,000, those with the most ratings."""
+def user_map(similarity: UserSimilarity, progress: Progress) -> tuple[Ints, Floats]:
+    """Return the users with ratings, of more than 7,000 those with the most, and their points."""
     lengths = np.diff(similarity.data.ratings.matrix.indptr)
     users = _most(lengths)
     if similarity.calibration is None:
-        similarity = similarity.calibrated(seed)
+        similarity = similarity.calibrated()
     D = similarity.estimated_values(users, users).astype(np.float32)
     if similarity.measure.larger_is_closer:
         D = np.float32(np.nanmax(D)) - D if not np.isnan(D).all() else np.ones_like(D)
     np.nan_to_num(D, copy=False, nan=float(np.nanmax(D)) if not np.isnan(D).all() else 1.0)
-    return Map(users, embed(D, seed=seed, progress=progress))
+    return users, embed(D, progress)
 
 
-def item_map(
-    geometry: ItemGeometry, n_ratings: Ints, *, seed: int = 0, progress: Progress | None = None
-) -> Map:
-    """Return a map of the rated items; of more than 7,000, those with the most ratings."""
+def item_map(geometry: ItemGeometry, n_ratings: Ints, progress: Progress) -> tuple[Ints, Floats]:
+    """Return the rated items, of more than 7,000 those with the most ratings, and their points."""
     items = _most(n_ratings)
     D = geometry.block(items, items).astype(np.float32)
-    return Map(items, embed(D, seed=seed, progress=progress))
+    return items, embed(D, progress)
 
 
 def _most(counts: Ints) -> Ints:
     return np.sort(np.argsort(-counts, kind="stable")[: min(MOST_POINTS, int((counts > 0).sum()))])
 
 
-def embed(D: np.ndarray, *, seed: int = 0, progress: Progress | None = None) -> Floats:
+def embed(D: np.ndarray, progress: Progress = lambda done, total: None) -> Floats:
     """Return (n, 2) points in the unit square for an (n, n) matrix of distances.
 
     >>> corner = embed(np.array([[0, 1, 9], [1, 0, 9], [9, 9, 0]], np.float32))
@@ -80,16 +64,14 @@ def embed(D: np.ndarray, *, seed: int = 0, progress: Progress | None = None) -> 
     n = len(D)
     if n < 4:
         return _in_square(_classical(D))
-    rng = np.random.default_rng(seed)
-    pairs = _pairs(D, rng)
+    pairs = _pairs(D, np.random.default_rng(0))
     y = _classical(D)
     y *= 1e-2 / max(float(y.std()), 1e-12)
     first, second = np.zeros_like(y), np.zeros_like(y)
     total, step = sum(phase[0] for phase in PHASES), 0
     for length, near, middle, far in PHASES:
         for k in range(length):
-            if progress is not None:
-                progress(step, total)
+            progress(step, total)
             step += 1
             fade = k / max(length - 1, 1)
             w = FIRST_MIDDLE * (1 - fade) + LAST_MIDDLE * fade if middle is None else middle

@@ -19,12 +19,9 @@ from prefmover.measures import Measure
 from prefmover.measures.pairs import values
 from prefmover.model.base_recommender import BaseRecommender
 from prefmover.predict.predictor import UserState
-from prefmover.predict.similarity import UserSimilarity
 from prefmover.server.facts import ItemFacts, UserFacts
 from prefmover.server.schemas.requests import Person, RecommendationOptions
 from prefmover.server.schemas.responses import NeighborOut
-
-__all__ = ["ServedModel", "Spread"]
 
 MOST_GUESTS = 128
 USERS, OTHERS = 40, 25  # random users, and others that each is compared with
@@ -71,23 +68,8 @@ class Spread:
 class ServedModel:
     """A fitted model, which does not change, so that answers can be cached.
 
-    Parameters
-    ----------
-    model
-        A fitted model.
-    name
-        Name of the model on the pages; the name of its data set by default.
-    user_noun, item_noun
-        What a user and an item are called on the pages; by default, what the data set calls them.
-
-    Attributes
-    ----------
-    users, items
-        The users and items of the data as answers show them.
-    searched
-        Number of pairs of users, by the search step that dealt with them.
-    guest_name
-        What a guest is called; no user has this id.
+    The pages show its name, and what a user and an item are called; by default, those of the data set. No
+    user has the id ``guest_name``. ``searched`` counts pairs of users by search step.
     """
 
     def __init__(
@@ -98,7 +80,8 @@ class ServedModel:
         user_noun: str | None = None,
     ) -> None:
         self.model = model
-        self.data = model.data_
+        self.data, self.similarity = model.data_, model.similarity_
+        self.measure = self.similarity.measure
         self.name = name or self.data.name or "unnamed data set"
         self.item_noun = item_noun or self.data.item_noun
         self.user_noun = user_noun or self.data.user_noun
@@ -107,17 +90,6 @@ class ServedModel:
         self.guest_name = self.data.ratings.user_index.free_name("guest")
         self._lock = threading.Lock()
         self._guests: LRUCache[GuestKey, Future[UserState]] = LRUCache(MOST_GUESTS)
-
-    @property
-    def similarity(self) -> UserSimilarity:
-        """The measure of the model on its data."""
-        similarity: UserSimilarity = self.model.predictor_.similarity
-        return similarity
-
-    @property
-    def measure(self) -> Measure:
-        """The measure of the model."""
-        return self.similarity.measure
 
     @cached_property
     def spread(self) -> Spread:

@@ -21,7 +21,7 @@ from prefmover._typing import Progress
 from prefmover.errors import InputError
 from prefmover.server.answers import Answer
 from prefmover.server.clients import group
-from prefmover.server.handlers import neighbors, pairs, recommendations
+from prefmover.server.handlers import neighbors, pairs, recommend
 from prefmover.server.metrics import Metrics
 from prefmover.server.problems import ProblemError
 from prefmover.server.schemas import requests
@@ -29,8 +29,6 @@ from prefmover.server.schemas.responses import JobOut
 from prefmover.server.served import ServedModel
 from prefmover.server.settings import Settings
 from prefmover.server.workers import Job, LaneName, lanes, stopping
-
-__all__ = ["Loading", "Report", "Service", "warm_up"]
 
 Report = Callable[[str, int, int], None]
 """Takes what is being done, and the steps done and in all."""
@@ -52,10 +50,10 @@ def warm_up(served: ServedModel, progress: Progress = lambda done, total: None) 
     guest = [{"item": items[k], "rating": rating} for k, rating in zip(rated, ratings, strict=True)]
     calls: list[tuple[Callable[[ServedModel, Any], object], type[requests.Person], dict[str, Any]]] = [
         (neighbors.get_neighbors, requests.NeighborsOf, {}),
-        (recommendations.get_recommendations, requests.RecommendationsFor, {"n": 3}),
-        (recommendations.get_predictions, requests.PredictionsFor, {"items": items[:2]}),
-        (recommendations.explain_recommendation, requests.PersonAndItem, {"item": items[0]}),
-        (recommendations.explain_prediction, requests.PersonAndItem, {"item": items[0]}),
+        (recommend.get_recommendations, requests.RecommendationsFor, {"n": 3}),
+        (recommend.get_predictions, requests.PredictionsFor, {"items": items[:2]}),
+        (recommend.explain_recommendation, requests.PersonAndItem, {"item": items[0]}),
+        (recommend.explain_prediction, requests.PersonAndItem, {"item": items[0]}),
         (pairs.explain_users, requests.PersonAndUser, {"other": other}),
         (pairs.compare_users, requests.PersonAndUser, {"other": other}),
     ]
@@ -70,12 +68,7 @@ def warm_up(served: ServedModel, progress: Progress = lambda done, total: None) 
 class Service:
     """A model that answers requests, with everything they share.
 
-    Parameters
-    ----------
-    source
-        The model; or a function that returns it, which is called on a thread while the service listens.
-    warm_up
-        Makes a model ready to answer at once.
+    The source is the model, or a function that returns it, called on a thread while the service listens.
     """
 
     def __init__(
@@ -194,20 +187,11 @@ class Service:
             lane.stop()
 
     async def respond(
-        self,
-        request: Request,
-        key: Hashable,
-        work: Callable[[ServedModel], BaseModel],
-        lane: LaneName = "heavy",
+        self, request: Request, key: Hashable, work: Callable[[ServedModel], BaseModel], lane: LaneName
     ) -> Response:
-        """Return the cached response, or compute it on a worker.
+        """Return the cached response, or compute it on a worker of a lane.
 
-        Parameters
-        ----------
-        key
-            Everything that the response depends on. Its ``repr`` must tell different keys apart.
-        lane
-            The lane for requests of this cost.
+        The response depends on nothing but the key, whose ``repr`` tells different keys apart.
         """
         self.check_open()
         served = self.served

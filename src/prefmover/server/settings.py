@@ -10,8 +10,6 @@ from ipaddress import ip_address, ip_network
 from prefmover.errors import InputError
 from prefmover.execution.threads import resolve_threads
 
-__all__ = ["MIB", "Settings", "is_loopback"]
-
 MIB = 2**20
 SHORTEST_TOKEN = 16
 OWN_PATHS = frozenset({"api", "assets", "docs", "favicon.ico", "healthz", "metrics", "readyz"})
@@ -94,9 +92,19 @@ class Settings:
                 raise InputError(f"{name} is {getattr(self, name)!r}; give 0 or more")
         resolve_threads(self.n_threads)
         for host in self.allowed_hosts:
-            _check_name(host)
+            if not HOST_NAME.fullmatch(host.lower()):
+                raise InputError(
+                    f"allowed host {host!r} is not a host name; give the name without scheme, port and path, "
+                    "such as films.example.org"
+                )
         for proxy in self.proxies:
-            _check_proxy(proxy)
+            try:
+                ip_network(proxy)
+            except ValueError as error:
+                raise InputError(
+                    f"proxy {proxy!r} is not an address or network ({error}); give one such as 127.0.0.1 or "
+                    "10.0.0.0/8"
+                ) from None
         _check_root(self.root_path)
         if self.token is not None:
             _check_token(self.token)
@@ -135,24 +143,6 @@ def _check_token(token: str) -> None:
             f"a token needs at least {SHORTEST_TOKEN} printable ASCII characters without spaces; "
             "`openssl rand -hex 24` makes a good one"
         )
-
-
-def _check_name(host: str) -> None:
-    if not HOST_NAME.fullmatch(host.lower()):
-        raise InputError(
-            f"allowed host {host!r} is not a host name; give the name without scheme, port and path, such as "
-            "films.example.org"
-        )
-
-
-def _check_proxy(proxy: str) -> None:
-    try:
-        ip_network(proxy)
-    except ValueError as error:
-        raise InputError(
-            f"proxy {proxy!r} is not an address or network ({error}); give one such as 127.0.0.1 or "
-            "10.0.0.0/8"
-        ) from None
 
 
 def _check_root(path: str) -> None:

@@ -23,12 +23,11 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from cachetools import LRUCache
+from starlette.requests import ClientDisconnect
 
 from prefmover._typing import Progress
 from prefmover.errors import InputError
 from prefmover.server.problems import ProblemError
-
-__all__ = ["ClientLeftError", "Job", "Lane", "LaneName", "check_cancelled", "lanes", "stopping"]
 
 Result = TypeVar("Result")
 LaneName = Literal["light", "heavy", "large"]
@@ -38,10 +37,6 @@ CLIENTS = 1024  # clients whose use is remembered
 LONGEST_RETRY = 60
 LIGHT_THREADS = 2
 logger = logging.getLogger("prefmover.server")
-
-
-class ClientLeftError(Exception):
-    """The client has closed the connection; nobody reads the response."""
 
 
 @dataclass(slots=True, eq=False)
@@ -66,16 +61,8 @@ class _Request:
 class Job(threading.Thread, Generic[Result]):
     """Work that takes longer than a request may: done once, on a thread of its own.
 
-    Attributes
-    ----------
-    result
-        The result; None until it is there.
-    error
-        What the work ended with instead; the log has it, unless it is an error of input.
-    done, total
-        How far the work is; ``total`` is 0 until that is known.
-    abandoned
-        Set it to stop the work at its next report.
+    ``result`` is None until it is there; or ``error`` is what the work ended with. ``done`` of ``total``
+    steps are done; ``total`` is 0 until it is known. If ``abandoned`` is set, the work stops at the next one.
     """
 
     def __init__(self, work: Callable[[Progress], Result], name: str) -> None:
@@ -133,17 +120,7 @@ def _busy(seconds: float) -> ProblemError:
 class Lane:
     """Threads that compute for all clients in turn, behind a queue of fixed length.
 
-    Parameters
-    ----------
-    threads
-        Requests that are computed at the same time.
-    queue
-        Requests that may wait.
-
-    Attributes
-    ----------
-    refused, expired, dropped
-        Number of requests that found the queue full, ran out of time, or lost their client.
+    Requests are ``refused`` if the queue is full, ``expired``, or ``dropped`` by their client: so many each.
     """
 
     def __init__(self, threads: int, queue: int, name: str = "worker") -> None:
@@ -178,25 +155,11 @@ class Lane:
         client_left: Callable[[], Awaitable[object]],
         client: str = "",
     ) -> Result:
-        """Return the result of ``work``, computed on a worker thread.
+        """Return the result of ``work``, which calls :func:`check_cancelled` between its steps.
 
-        Parameters
-        ----------
-        work
-            Calls :func:`check_cancelled` between its steps.
-        seconds
-            Time limit, including the time in the queue.
-        client_left
-            Returns when the client goes away.
-        client
-            Requests of the same client share its part of the threads.
-
-        Raises
-        ------
-        ProblemError
-            503 if the queue is full, the time is over, or the service stops.
-        ClientLeftError
-            If the client left.
+        ``seconds`` include the time in the queue, and ``client_left`` returns when the client goes away.
+        Requests of the same client share its part of the threads. The error is 503 if the queue is full, the
+        time is over, or the service stops, and ``ClientDisconnect`` if the client left.
         """
         if self._stopped:
             raise stopping()
@@ -210,7 +173,7 @@ class Lane:
                 return result
             if left.done():
                 self.dropped += 1
-                raise ClientLeftError
+                raise ClientDisconnect
             self.expired += 1
             raise ProblemError(
                 503,

@@ -18,8 +18,6 @@ from prefmover.server.schemas import requests, responses
 from prefmover.server.served import ServedModel
 from prefmover.server.workers import check_cancelled
 
-__all__ = ["get_common_ground", "get_group_neighbors", "get_neighbor_lists", "get_neighbors"]
-
 CONTRASTS = ("cos", "jmsd")  # measures of co-rated items, to compare the model's measure with
 STEPS = ("rwmd", "prices", "abandoned", "solved", "known", "undefined")  # search steps that /metrics counts
 LISTED = 10  # neighbors in each of several lists, and of each sampled user

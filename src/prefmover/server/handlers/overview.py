@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from importlib.metadata import version
 
-from prefmover._typing import Progress
+from prefmover._typing import Floats, Ints, Progress
 from prefmover.measures import MEASURES
 from prefmover.server.item_groups import groupings
-from prefmover.server.scatter_map import Map, item_map, user_map
+from prefmover.server.scatter_map import item_map, user_map
 from prefmover.server.schemas import responses
 from prefmover.server.served import ServedModel
-
-__all__ = ["get_item_map", "get_model", "get_user_map"]
 
 GROUPS = 8  # groups that a map distinguishes
 
@@ -21,7 +18,6 @@ GROUPS = 8  # groups that a map distinguishes
 def get_model(served: ServedModel) -> responses.ModelOut:
     """Return the sizes of the data, the scale of the ratings, the measure and the model's parameters."""
     ratings, geometry, measure = served.data.ratings, served.data.geometry, served.measure
-    scale = ratings.scale
     parameters = {
         name: value if isinstance(value, str | int | float | bool | None) else str(value)
         for name, value in (served.model.get_params() | served.model.settings_).items()
@@ -34,7 +30,7 @@ def get_model(served: ServedModel) -> responses.ModelOut:
         n_users=ratings.n_users,
         n_items=ratings.n_items,
         n_ratings=ratings.n_ratings,
-        scale=responses.ScaleOut(**{name: getattr(scale, name) for name in responses.ScaleOut.model_fields}),
+        scale=responses.ScaleOut.model_validate(ratings.scale),
         geometry=None if geometry is None else geometry.name,
         user_noun=served.user_noun,
         item_noun=served.item_noun,
@@ -53,31 +49,31 @@ def get_model(served: ServedModel) -> responses.ModelOut:
 
 def get_user_map(served: ServedModel, progress: Progress) -> responses.MapOut:
     """Return users as points in the plane, by estimated distances: near points are users with like tastes."""
-    drawn, texts = user_map(served.similarity, progress=progress), served.users.texts
-    return _map(drawn, texts, texts, [served.users.taste(user)[:1] for user in drawn.positions.tolist()])
+    (users, points), texts = user_map(served.similarity, progress), served.users.texts
+    return _map(users, points, texts, texts, [served.users.taste(user)[:1] for user in users.tolist()])
 
 
 def get_item_map(served: ServedModel, progress: Progress) -> responses.MapOut:
     """Return items as points in the plane, by the distances that the model uses."""
     geometry = served.data.require_geometry("a map of items")
-    drawn = item_map(geometry, served.items.n_ratings, progress=progress)
-    kinds = groupings(served.data.catalog, geometry, drawn.positions)
-    groups = [[name] for name in kinds["genre"]] if "genre" in kinds else [[] for _ in drawn.positions]
-    return _map(drawn, served.items.texts, served.data.catalog.labels, groups)
+    items, points = item_map(geometry, served.items.n_ratings, progress)
+    kinds = groupings(served.data.catalog, geometry, items)
+    groups = [[name] for name in kinds["genre"]] if "genre" in kinds else [[] for _ in items]
+    return _map(items, points, served.items.texts, served.data.catalog.labels, groups)
 
 
 def _map(
-    drawn: Map, ids: Sequence[str], names: Sequence[str], groups: Sequence[Sequence[str]]
+    positions: Ints, points: Floats, ids: list[str], names: list[str], groups: list[list[str]]
 ) -> responses.MapOut:
     kinds = [name for name, _ in Counter(name for some in groups for name in some).most_common(GROUPS)]
     number = {name: k for k, name in enumerate(kinds)}
-    points = zip(drawn.positions.tolist(), drawn.points.round(4).tolist(), groups, strict=True)
+    rows = zip(positions.tolist(), points.round(4).tolist(), groups, strict=True)
     return responses.MapOut(
         groups=kinds,
         points=[
             responses.PointOut(
                 id=ids[k], name=names[k], x=x, y=y, group=number.get(some[0]) if some else None
             )
-            for k, (x, y), some in points
+            for k, (x, y), some in rows
         ],
     )

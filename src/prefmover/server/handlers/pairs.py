@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import isnan
-from typing import Any
 
 import numpy as np
 
@@ -17,31 +16,25 @@ from prefmover.server.schemas import explanations, requests
 from prefmover.server.served import ServedModel
 from prefmover.server.workers import check_cancelled
 
-__all__ = ["compare_users", "explain_users"]
-
 
 def explain_users(served: ServedModel, body: requests.PersonAndUser) -> explanations.UserExplanationOut:
     """Return the value of the model's measure for two users, part by part; for PMD, the plan and a proof."""
     other = served.users.ids[served.users.position(body.other)]
-    explanation = served.model.explain(served.person(body), other)
+    explanation, data = served.model.explain(served.person(body), other), served.data
     served.count({"solved": 1})
+    ids = {id_ for flow in explanation.flows for id_ in (flow.source, flow.target)}
+    positions = np.sort(np.array([data.ratings.item_position(id_) for id_ in ids], np.int64))
+    kinds = groupings(data.catalog, data.geometry, positions) if len(positions) else {}
     return explanations.UserExplanationOut(
         **explanation.to_dict(),
         nearer_than=served.spread.nearer_than(explanation.value),
-        items=_grouped(served, {id_ for flow in explanation.flows for id_ in (flow.source, flow.target)}),
+        items=[
+            explanations.GroupedItemOut(
+                item=served.items.texts[position], groups={kind: names[k] for kind, names in kinds.items()}
+            )
+            for k, position in enumerate(positions.tolist())
+        ],
     )
-
-
-def _grouped(served: ServedModel, ids: set[Any]) -> list[explanations.GroupedItemOut]:
-    data = served.data
-    positions = np.sort(np.array([data.ratings.item_position(id_) for id_ in ids], np.int64))
-    kinds = groupings(data.catalog, data.geometry, positions) if len(positions) else {}
-    return [
-        explanations.GroupedItemOut(
-            item=served.items.texts[position], groups={kind: names[k] for kind, names in kinds.items()}
-        )
-        for k, position in enumerate(positions.tolist())
-    ]
 
 
 def compare_users(served: ServedModel, body: requests.PersonAndUser) -> explanations.ComparisonOut:

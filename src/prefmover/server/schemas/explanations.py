@@ -11,10 +11,11 @@ from prefmover.model.groups import GroupRecommendation
 from prefmover.ot.certificate import Certificate
 from prefmover.predict.predictor import Contribution, Evidence, Prediction
 from prefmover.rank.recommendations import Recommendation
-from prefmover.server.schemas.base import (
-    Combine,
+from prefmover.server.schemas.requests import Combine
+from prefmover.server.schemas.responses import (
     Count,
     ItemId,
+    MeasureOut,
     MeasureValue,
     NearerThan,
     Response,
@@ -22,7 +23,6 @@ from prefmover.server.schemas.base import (
     UserId,
     fields_of,
 )
-from prefmover.server.schemas.responses import MeasureOut
 
 
 @fields_of(Others)

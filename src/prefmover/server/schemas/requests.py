@@ -6,9 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from urllib.parse import unquote
 
 from fastapi import Path, Query
-from pydantic import BeforeValidator, ConfigDict, Field, model_validator
-
-from prefmover.server.schemas.base import Combine, Id, Request, WholeNumber
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 MOST_RATINGS = 500
 MOST_ITEMS = 200
@@ -17,6 +15,14 @@ MOST_RECOMMENDATIONS = 50
 MOST_USERS = 100
 MOST_MEMBERS = 20  # users in a group
 
+Id = Annotated[
+    str, Field(min_length=1, description="Id; integers are written as text.", examples=["alien-1979"])
+]
+WholeNumber = Annotated[
+    int, BeforeValidator(lambda v: int(v) if isinstance(v, float) and v.is_integer() else v)
+]
+"""A whole number; 10.0 is one in JSON."""
+Combine = Literal["mean", "least"]
 Decoded = BeforeValidator(lambda value: unquote(value) if isinstance(value, str) else value)
 
 
@@ -38,6 +44,12 @@ Members = Annotated[
         min_length=2, max_length=MOST_MEMBERS, description="Ids of users.", examples=[["ada-b", "petra-h"]]
     ),
 ]
+
+
+class Request(BaseModel):
+    """A part of a request: no conversion of types, no unknown fields."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class ItemIds(Request):
