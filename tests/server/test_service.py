@@ -131,7 +131,7 @@ def test_the_cache_is_no_larger_than_it_says(handlers):
     async def ask():
         for n in range(1500):
             ratings = tuple((f"item-{n}-{k}", 5.0) for k in range(100))  # 10 kB as objects
-            await service.respond(request, ("comparison", ratings), lambda _: Empty())
+            await service.respond(request, ("comparison", ratings), lambda _: Empty(), "heavy")
 
     service.start()
     while service.state != "ready":
