@@ -27,7 +27,7 @@ from bench import arguments, dataset, publish, table
 from prefmover import Dataset, NeighborIndex, datasets, nearest
 from prefmover._format import duration
 from prefmover.search import candidates
-from prefmover.search.embedding import embed, nearest_vectors
+from prefmover.search.shortlist import embed, nearest_vectors
 
 
 class Size(NamedTuple):

@@ -13,13 +13,12 @@ from prefmover.errors import InputError, RecallWarning
 from prefmover.execution import LocalExecutor, atomic
 from prefmover.measures import pairwise
 from prefmover.measures.pmd import distances_from
-from prefmover.search import NeighborIndex, candidates, shortlist
+from prefmover.search import NeighborIndex, candidates
 from prefmover.search import _candidates as kernels
 from prefmover.search.candidates import Limits, candidate_search
 from prefmover.search.distributed import NeighborCheckpoint
-from prefmover.search.embedding import Embedding, embed, nearest_vectors
-from prefmover.search.recall import Recall, recall_of_lists, wilson
-from prefmover.search.result import NeighborPositions
+from prefmover.search.result import NeighborPositions, Recall, recall_of_lists, wilson
+from prefmover.search.shortlist import Comparison, Embedding, Population, nearest_vectors
 from tests.messages import names
 from tests.oracles import recall as twin
 from tests.search.test_nearest import assert_same
@@ -96,8 +95,8 @@ def test_large_users_are_laid_out_in_parts(lazy):
 
 def test_a_shortlist_of_nobody_is_one_empty_part(lazy):
     """Few queries may have no neighbors of neighbors."""
-    everyone = shortlist.Population.from_preferences(lazy.preferences, None)
-    comparison = shortlist.Comparison(lazy.geometry, everyone, 0, layout_bytes=6000)
+    everyone = Population.from_preferences(lazy.preferences, lazy.geometry, 0, layout_bytes=6000)
+    comparison = Comparison(everyone, 0)
     assert list(comparison.parts(np.empty(0, np.int64), 2)) == [slice(0, 0)]
 
 
@@ -271,15 +270,12 @@ def test_scores_are_exact_and_bounded():
 
 
 def test_laid_out_angles_are_the_distances_a_little_rounded_down(lazy):
-    crowd = shortlist.Population.from_preferences(lazy.preferences, embed(lazy.preferences, lazy.geometry, 0))
     dense = replace(lazy.geometry, grid=lazy.geometry.units(None, None))
+    both = [Population.from_preferences(lazy.preferences, one, 0) for one in (lazy.geometry, dense)]
     for u in (0, 17, 300):
         chosen = np.array([1, 40, 41, 499])
         chosen = chosen[chosen != u]
-        (a, *_), (b, *_) = (
-            shortlist.Comparison(geometry, crowd, u).local(chosen, exact=False)
-            for geometry in (lazy.geometry, dense)
-        )
+        (a, *_), (b, *_) = (Comparison(crowd, u).local(chosen, exact=False) for crowd in both)
         assert a.items.tolist() == b.items.tolist()
         off = b.coarse.astype(int) - a.coarse
         assert off.min() >= 0
@@ -287,13 +283,11 @@ def test_laid_out_angles_are_the_distances_a_little_rounded_down(lazy):
 
 
 def test_bounds_are_below_and_near(crowd):
-    everyone = shortlist.Population.from_preferences(
-        crowd.preferences, embed(crowd.preferences, crowd.geometry, 0)
-    )
+    everyone = Population.from_preferences(crowd.preferences, crowd.geometry, 0)
     ratios = []
     for u in (0, 3, 80):
         others = np.setdiff1d(np.arange(0, 500, 5), [u])
-        comparison = shortlist.Comparison(crowd.geometry, everyone, u)
+        comparison = Comparison(everyone, u)
         bounds, true = comparison.bounds(others), distances_from(crowd.preferences, crowd.geometry, u, others)
         assert (bounds <= true * (1 + 1e-9)).all()
         ratios.append(bounds[true > 0] / true[true > 0])

@@ -17,13 +17,12 @@ machines, and saves finished parts. ``nearest.py`` has the functions for all mea
 distances are exact, and ties go to the earlier user.
 
 ``candidates.py`` finds the neighbors of all users in very large data. It compares each user with candidates
-only (``embedding.py``, ``shortlist.py``), and measures how many of the nearest it finds (``recall.py``).
+only (``shortlist.py``), and measures how many of the nearest it finds.
 """
 
 from prefmover.search.index import NeighborIndex
 from prefmover.search.nearest import nearest, nearest_raters, nearest_to_group, within
-from prefmover.search.recall import Recall
-from prefmover.search.result import Neighbor, NeighborList, Neighbors, SearchStats
+from prefmover.search.result import Neighbor, NeighborList, Neighbors, Recall, SearchStats
 
 __all__ = [
     "Neighbor",

@@ -4,13 +4,13 @@
 
     a sample of queries, searched exactly ─► breadth: how many candidates it takes for the recall asked for
           │
-    1. shortlists   nearest vectors ─ estimates ─ close bounds        shortlist.py, embedding.py
+    1. shortlists   nearest vectors ─ estimates ─ close bounds        shortlist.py
           │         each pair goes into the lists of both users
     2. rounds       neighbors of neighbors, in the same way, until the sample's neighbors are found
           │
     3. exact        the first k of each list are solved, each pair once; then those others whose bound does
           │         not rule them out
-    recall, measured on another sample                                recall.py
+    recall, measured on another sample                                result.py
 
 Each step is a number of tasks that any executor runs, and depends on the results of the last step only, not
 on the order of tasks. So threads, Ray and a resumed run give the same lists. All distances are exact.
@@ -22,7 +22,7 @@ import logging
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -45,18 +45,16 @@ from prefmover.search.distributed import (
     exact_array,
     search_blocks,
 )
-from prefmover.search.embedding import embed, nearest_vectors
 from prefmover.search.index import NeighborIndex
-from prefmover.search.recall import Recall, recall_of_lists
-from prefmover.search.result import NeighborPositions, SearchStats
+from prefmover.search.result import NeighborPositions, Recall, SearchStats, recall_of_lists
 from prefmover.search.shortlist import (
     LAYOUT_BYTES,
     Breadth,
     Comparison,
     OwnedPairs,
     Population,
+    nearest_vectors,
     shortlist_block,
-    single_precision,
     solve_block,
 )
 
@@ -133,17 +131,25 @@ class _Lists:
 
 
 class _Trial(NamedTuple):
-    """A query of the sample, and the users with the nearest vectors.
+    """A query of the sample with its true neighbors, and the users with the nearest vectors.
 
-    Some of them, near and far, are ``picked``, and solved. ``ranks`` are those of the true neighbors in the
-    order of vectors.
+    Some of these users, near and far, are ``picked``, and solved. ``ranks`` are those of the true neighbors
+    in the order of vectors.
     """
 
+    nearest: Ints
     users: Ints
     features: Floats
     picked: Ints
     distances: Floats
     ranks: Ints
+
+    def ranks_by(self, coefficients: Floats, n_users: int) -> Ints:
+        """Return the ranks of the true neighbors by estimates; the last rank if they were not compared."""
+        order = np.argsort(evaluate_polynomial(self.features, coefficients), kind="stable")
+        ranks = np.full(n_users, n_users)
+        ranks[self.users[order]] = np.arange(order.size)
+        return ranks[self.nearest]
 
 
 @dataclass(eq=False)
@@ -188,9 +194,8 @@ class _CandidateSearch:
         self.stats += SearchStats(seconds={"sample": sum(exact.stats.seconds.values())})
         places = np.searchsorted(sample, tuned)
         nearest = {u: exact.row(a)[0] for u, a in zip(tuned.tolist(), places, strict=True)}
-        everyone = self.index.data.preferences
         self.population = Population.from_preferences(
-            everyone, embed(everyone, self.index.geometry, self.seed)
+            self.index.data.preferences, self.index.geometry, self.seed, self.limits.layout_bytes
         )
         coefficients, self.breadth = self._tune(nearest)
         logger.info(
@@ -203,7 +208,7 @@ class _CandidateSearch:
             recall_of_lists(found.row(self.row_of[u])[1], exact.row(a)[1])
             for u, a in zip(measured, np.searchsorted(sample, measured), strict=True)
         ]
-        population = int(np.count_nonzero(everyone.total[self.rows]))
+        population = int(np.count_nonzero(self.index.data.preferences.total[self.rows]))
         return found, Recall.from_sample(np.array(recalls), self.k, population, self.recall)
 
     def _samples(self) -> tuple[Ints, Ints]:
@@ -219,36 +224,32 @@ class _CandidateSearch:
 
     def _tune(self, nearest: dict[int, Ints]) -> tuple[Floats, Breadth]:
         """Return the coefficients of the estimates, and the breadth, for queries with known neighbors."""
-        screened = min(self.limits.screened, self.index.data.n_users - 1)
-        vectors, trials = single_precision(self.index.geometry), dict[int, _Trial]()
+        if not nearest:  # nobody has a distribution
+            return np.zeros(N_FEATURES), self.breadth
+        n_users, queries = self.index.data.n_users, list(nearest.items())
+        screened, trials = min(self.limits.screened, n_users - 1), dict[int, _Trial]()
 
-        def work(u: int) -> None:
-            comparison = Comparison(
-                self.index.geometry, self.population, u, vectors, self.limits.layout_bytes
-            )
-            trials[u] = self._try(comparison, nearest[u], screened)
+        def work(a: int) -> None:
+            trials[a] = self._try(*queries[a], screened)
 
-        run(work, nearest, n_threads=self.n_threads)
-        in_order = [trials[u] for u in nearest]
-        X = np.concatenate([np.empty((0, N_FEATURES)), *(trial.features[trial.picked] for trial in in_order)])
-        y = np.concatenate([np.empty(0), *(trial.distances for trial in in_order)])
+        run(work, range(len(queries)), n_threads=self.n_threads)
+        in_order = [trials[a] for a in range(len(queries))]
+        X = np.concatenate([trial.features[trial.picked] for trial in in_order])
+        y = np.concatenate([trial.distances for trial in in_order])
         coefficients = fit_polynomial(X, y) if len(y) >= 4 * N_FEATURES else np.zeros(N_FEATURES)
-        none = np.empty(0, np.int64)
-        by_vector = np.concatenate([none, *(trial.ranks for trial in in_order)])
-        by_estimate = np.concatenate(
-            [none, *(self._ranks(trials[u], coefficients, nearest[u]) for u in nearest)]
-        )
+        by_vector = np.concatenate([trial.ranks for trial in in_order])
+        by_estimate = np.concatenate([trial.ranks_by(coefficients, n_users) for trial in in_order])
         k, lost = self.k, 1.0 - self.aim
         climbed = _enough(by_estimate, lost, LEAST_CLIMBED * k, MOST_CLIMBED)
         return coefficients, Breadth(_enough(by_vector, lost, 8 * k, screened), climbed, k, self.kept)
 
-    def _try(self, query: Comparison, nearest: Ints, screened: int) -> _Trial:
+    def _try(self, u: int, nearest: Ints, screened: int) -> _Trial:
         """Compare a query with the nearest vectors; solve some of the likeliest, and some of the others."""
-        embedding = self.population.embedding
-        scores = embedding.scores(query.u)
+        query, embedding = Comparison(self.population, u), self.population.embedding
+        scores = embedding.scores(u)
         users = nearest_vectors(scores, screened)
-        gaps = embedding.gaps(query.u, scores[users])
-        bounds, features = query.estimates(users, gaps, np.zeros(N_FEATURES), design=True)
+        gaps = embedding.gaps(u, scores[users])
+        bounds, features, _ = query.estimates(users, gaps, np.zeros(N_FEATURES), design=True)
         order = np.argsort(bounds, kind="stable")
         head, half = 8 * self.k, FITTED // 2
         others = order[head:]
@@ -259,14 +260,7 @@ class _CandidateSearch:
         distances = distances[by_user][np.searchsorted(solved[by_user], users[picked])]
         ranks = np.empty(nearest.size, np.int64)
         _candidates.ranks_of(nearest, scores, ranks)
-        return _Trial(users, features, picked, distances, ranks)
-
-    def _ranks(self, trial: _Trial, coefficients: Floats, nearest: Ints) -> Ints:
-        """Return the ranks of users in the order of estimates; the last rank if they were not compared."""
-        order = np.argsort(evaluate_polynomial(trial.features, coefficients), kind="stable")
-        ranks = np.full(self.index.data.n_users, self.index.data.n_users)
-        ranks[trial.users[order]] = np.arange(order.size)
-        return ranks[nearest]
+        return _Trial(nearest, users, features, picked, distances, ranks)
 
     def _shortlists(self, coefficients: Floats, nearest: dict[int, Ints]) -> _Lists:
         """Return the shortlists: from vectors, then from neighbors of neighbors."""
@@ -343,7 +337,7 @@ class _CandidateSearch:
     ) -> list[tuple[Ints, NeighborPositions]]:
         """Run a step, or read what is finished of it; return the part of each block of rows, in order.
 
-        A task gets geometry, population and what is shared, then the arguments of its rows.
+        A task gets the population and what is shared, then the arguments of its rows.
         """
         checkpoint, data = None, self.index.data
         least = max(self.executor.slots, -(-rows.size // self.limits.block))
@@ -353,17 +347,14 @@ class _CandidateSearch:
         blocks = [rows[block] for block in divide_queries(costs, 1, least)]
 
         def start(_: object) -> Callable[[int], Calls[NeighborPositions]]:
-            executor, geometry = self.executor, self.index.geometry
-            n_bytes = exact_array(geometry).nbytes + self.population.embedding.nbytes
-            n_bytes += 20 * data.ratings.n_ratings
+            executor, population = self.executor, self.population
+            arrays = exact_array(population.geometry), population.embedding.tiles, population.embedding.square
+            n_bytes = sum(array.nbytes for array in arrays) + 20 * data.ratings.n_ratings
             executor.begin(n_bytes, n_bytes)
-            # Ids stay here: workers know items and users by position.
-            positions = replace(geometry, items=np.arange(geometry.n_items))
-            values = [executor.share(value) for value in (positions, self.population, *shared)]
+            values = [executor.share(value) for value in (population, *shared)]
 
             def calls(number: int) -> Calls[NeighborPositions]:
-                own = arguments(blocks[number])
-                done = yield function, (*values, *own, self.limits.layout_bytes)
+                done = yield function, (*values, *arguments(blocks[number]))
                 part: NeighborPositions = done.value
                 executor.summary.record(done.node, part.stats.seconds, part.stats.solved)
                 return part

@@ -12,8 +12,7 @@ from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError
 from prefmover.execution.memory import require
 from prefmover.measures import Measure, find_measure
-from prefmover.search.recall import Recall
-from prefmover.search.result import NeighborPositions, Neighbors
+from prefmover.search.result import NeighborPositions, Neighbors, Recall
 
 
 @dataclass(slots=True, eq=False)
