@@ -25,7 +25,7 @@ from cost_model import FILE, Constants, estimate
 from prefmover import NeighborIndex, Neighbors, datasets
 from prefmover._format import duration
 from prefmover.execution import Executor, LocalExecutor, RayExecutor
-from prefmover.search.distributed import divide_users, search_blocks
+from prefmover.search.distributed import bytes_before, divide_users, search_blocks
 from prefmover.search.result import NeighborPositions
 from prefmover.search.shard import Shard, nearest_item_table
 
@@ -169,7 +169,7 @@ def measured(index: NeighborIndex, sample: int, k: int, seed: int) -> dict[str, 
         "users": n,
         "items": items,
         "ratings": data.ratings.n_ratings / n,
-        "shards": len(divide_users(data.preferences, shard_bytes, 4 * items)),
+        "shards": divide_users(bytes_before(data.preferences, 4 * items), shard_bytes).size - 1,
         "table": seconds_table,
         **stage,
     }

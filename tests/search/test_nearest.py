@@ -13,7 +13,7 @@ from prefmover.errors import InputError, UnknownIdError
 from prefmover.measures import MEASURES, Measure
 from prefmover.search import NeighborIndex, nearest, nearest_raters, within
 from prefmover.search.exhaustive import exhaustive
-from prefmover.search.request import Request
+from prefmover.search.index import Request
 from tests.messages import names
 from tests.search.strategies import rated
 

@@ -34,8 +34,8 @@ from prefmover.measures.estimates import (
 from prefmover.measures.pairs import Pairs, compute, value_blocks, values
 from prefmover.measures.pmd import distances_from, item_space
 from prefmover.search import NeighborIndex
+from prefmover.search.index import Request
 from prefmover.search.nearest import search_positions
-from prefmover.search.request import Request
 from prefmover.search.result import NeighborPositions, SearchStats
 
 __all__ = ["UserSimilarity", "Who"]

@@ -18,7 +18,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import pairwise
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -85,7 +86,7 @@ def search_block(
         top.counts[0] = neighbors.size
         return top
 
-    exchange = Exchange(shard, set(queries.positions.tolist()) - {-1}, known, record=True)
+    exchange = Exchange(shard, queries.positions, known, record=True)
     search = ShardSearch(shard, geometry, queries, lists_for, k, np.inf, exchange)
     results, stats = search.run(np.arange(n), n_threads, progress)
     joined = NeighborPositions.from_lists((results[row].row(0) for row in range(n)), stats)
@@ -110,36 +111,75 @@ def search_blocks(
     number of blocks; by default there are as many as keep the executor busy to the end. ``known_bytes`` is
     the memory for solved pairs that wait for the other side's task.
     """
+    everyone, geometry, queries = index.data.preferences, index.geometry, index.queries(new)
     rows = np.unique(users)
-    search = _BlockSearch(index, index.queries(new), rows, k, executor, progress, known_bytes)
-    least = blocks or executor.slots * max(2, LEAST_TASKS // len(search.ranges))
+    n = len(everyone) if executor.shard_bytes is None else 1
+    with_table = rows.size >= MANY and index.has_room_for_table(n)
+    before = bytes_before(everyone, 2 * geometry.n_items if with_table else 0)
+    ends = divide_users(before, executor.shard_bytes)
+    least = blocks or executor.slots * max(2, LEAST_TASKS // (len(ends) - 1))
     checkpoint = None
     if folder is not None:
         checkpoint = NeighborCheckpoint(folder, index.data.ratings, int(k))
         description = {"k": int(k), "inputs": digest(index, rows)}
         least = checkpoint.claim(description, least, DISK_BYTES * rows.size * int(k))
-    return search.run(checkpoint, least).take(np.searchsorted(rows, users))
+    most = int(np.diff(everyone.indptr[ends]).max(initial=0))
+    work = [rows[chosen] for chosen in divide_queries(queries.preferences.counts[rows], most, least)]
+
+    def start(parts: Mapping[int, NeighborPositions]) -> Callable[[int], Calls[NeighborPositions]]:
+        """Share what tasks read; return a function from the number of a block to its tasks."""
+        held, of_shards = exact_array(geometry).nbytes, np.diff(before[ends])
+        executor.begin(held + int(of_shards.sum()), held + int(of_shards.max()))
+        # Ids stay here: workers know items and users by position.
+        shared = executor.share(replace(geometry, items=np.arange(geometry.n_items)))
+        shards = [executor.share(Shard.from_preferences(everyone, *pair)) for pair in pairwise(ends.tolist())]
+        tables = [
+            executor.derive(nearest_item_table, shared, shard) if with_table else NO_TABLE for shard in shards
+        ]
+        known = _KnownPairs([queries.positions[block] for block in work], ends, known_bytes)
+        for number, part in parts.items():
+            positions = np.repeat(queries.positions[work[number]], part.counts)
+            known.add(SolvedPairs(positions, part.neighbors, part.values))
+
+        def calls(number: int) -> Calls[NeighborPositions]:
+            block = work[number]
+            lists = NeighborPositions.empty(block.size)
+            mine = Queries(queries.preferences.take(block), queries.positions[block])
+            for turn in range(len(shards)):
+                at = (number + turn) % len(shards)
+                here = shared, shards[at], tables[at]
+                done = yield search_block, (*here, mine, lists, k, known.take(number, at))
+                improved, solved = done.value
+                executor.summary.record(done.node, improved.stats.seconds, improved.stats.solved)
+                known.add(solved)
+                lists = replace(improved, stats=lists.stats + improved.stats)
+            return lists
+
+        return calls
+
+    parts = run_blocks(
+        executor, work, start, tasks_per_block=len(ends) - 1, checkpoint=checkpoint, progress=progress
+    )
+    lists = NeighborPositions.stack([NeighborPositions.empty(0), *parts])
+    of_rows = np.argsort(np.concatenate([rows[:0], *work]))
+    lists = replace(lists, stats=sum((part.stats for part in parts), SearchStats()))
+    return lists.take(of_rows[np.searchsorted(rows, users)])
 
 
-def divide_users(
-    everyone: Preferences, shard_bytes: int | None, table_bytes: int = 0
-) -> list[tuple[int, int]]:
-    """Return shards of the users as ranges of positions, with about the same number of bytes each.
+def bytes_before(everyone: Preferences, table_bytes: int = 0) -> Ints:
+    """Return the bytes of all users before each user, and of all; with columns of a table of distances."""
+    return BYTES_PER_RATING * everyone.indptr + (BYTES_PER_USER + table_bytes) * np.arange(len(everyone) + 1)
 
-    ``table_bytes`` is the size of a user's column in the table of distances to items; 0 without a table.
 
-    >>> from prefmover.data.ratings import Ratings
-    >>> from prefmover.data.preferences import preferences
-    >>> everyone = preferences(Ratings.from_arrays([1, 2, 3, 4], list("abcd"), [1, 1, 1, 1]))
-    >>> divide_users(everyone, None), divide_users(everyone, 60)
-    ([(0, 4)], [(0, 2), (2, 4)])
+def divide_users(before: Ints, shard_bytes: int | None) -> Ints:
+    """Return the ends of shards with about the same number of bytes each; see :func:`bytes_before`.
+
+    >>> divide_users(np.array([0, 28, 56, 84, 112]), None), divide_users(np.array([0, 28, 56, 84, 112]), 60)
+    (array([0, 4]), array([0, 2, 4]))
     """
-    n = everyone.total.size
-    before = BYTES_PER_RATING * everyone.indptr + (BYTES_PER_USER + table_bytes) * np.arange(n + 1)
     count = 1 if shard_bytes is None else max(1, -(-int(before[-1]) // max(int(shard_bytes), 1)))
     edges = np.searchsorted(before, before[-1] * np.arange(1, count) / count)
-    edges = np.unique(np.concatenate(([0], edges, [n])))
-    return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+    return np.unique(np.concatenate(([0], edges, [before.size - 1])))
 
 
 def divide_queries(sizes: Ints, shard_ratings: int, least: int) -> list[Ints]:
@@ -216,119 +256,39 @@ class NeighborCheckpoint(Checkpoint[NeighborPositions]):
             raise ValueError("a list has a neighbor twice")
 
 
-@dataclass
-class _BlockSearch:
-    """One search in blocks."""
-
-    index: NeighborIndex
-    queries: Queries
-    rows: Ints
-    k: int
-    executor: Executor
-    progress: Progress | None
-    known_bytes: int
-
-    def __post_init__(self) -> None:
-        rows, index, executor = self.rows, self.index, self.executor
-        n = index.data.n_users if executor.shard_bytes is None else 1
-        self.table = rows.size >= MANY and index.has_room_for_table(n)
-        self.table_bytes = 2 * index.data.n_items if self.table else 0
-        self.ranges = divide_users(index.data.preferences, executor.shard_bytes, self.table_bytes)
-
-    def run(self, checkpoint: NeighborCheckpoint | None, least: int) -> NeighborPositions:
-        """Search in at least so many blocks; return the list of each row."""
-        indptr = self.index.data.preferences.indptr
-        most = max(int(indptr[stop] - indptr[start]) for start, stop in self.ranges)
-        sizes = self.queries.preferences.counts[self.rows]
-        self.blocks = [self.rows[chosen] for chosen in divide_queries(sizes, most, least)]
-        parts = run_blocks(
-            self.executor, self.blocks, self._start,
-            tasks_per_block=len(self.ranges), checkpoint=checkpoint, progress=self.progress,
-        )  # fmt: skip
-        lists = NeighborPositions.stack([NeighborPositions.empty(0), *parts])
-        in_order = lists.take(np.argsort(np.concatenate([self.rows[:0], *self.blocks])))
-        return replace(in_order, stats=sum((part.stats for part in parts), SearchStats()))
-
-    def _start(self, parts: Mapping[int, NeighborPositions]) -> Callable[[int], Calls[NeighborPositions]]:
-        """Share what tasks read; return a function from the number of a block to its tasks."""
-        executor, index, queries = self.executor, self.index, self.queries
-        executor.begin(*self._bytes())
-        # Ids stay here: workers know items and users by position.
-        geometry = executor.share(replace(index.geometry, items=np.arange(index.geometry.n_items)))
-        shards = [
-            executor.share(Shard.from_preferences(index.data.preferences, *ends)) for ends in self.ranges
-        ]
-        tables = [
-            executor.derive(nearest_item_table, geometry, shard) if self.table else NO_TABLE
-            for shard in shards
-        ]
-        known = _KnownPairs(self.blocks, self.ranges, queries.positions, self.known_bytes)
-        for number, part in parts.items():
-            positions = np.repeat(queries.positions[self.blocks[number]], part.counts)
-            known.add(SolvedPairs(positions, part.neighbors, part.values))
-
-        def calls(number: int) -> Calls[NeighborPositions]:
-            rows = self.blocks[number]
-            lists = NeighborPositions.empty(rows.size)
-            mine = Queries(queries.preferences.take(rows), queries.positions[rows])
-            for turn in range(len(shards)):
-                at = (number + turn) % len(shards)
-                here = geometry, shards[at], tables[at]
-                done = yield search_block, (*here, mine, lists, self.k, known.take(number, at))
-                improved, solved = done.value
-                executor.summary.record(done.node, improved.stats.seconds, improved.stats.solved)
-                known.add(solved)
-                lists = replace(improved, stats=lists.stats + improved.stats)
-            return lists
-
-        return calls
-
-    def _bytes(self) -> tuple[int, int]:
-        """Return the bytes of all shared values, and of those that one task reads."""
-        held, indptr = exact_array(self.index.geometry).nbytes, self.index.data.preferences.indptr
-        of_shard = [
-            BYTES_PER_RATING * int(indptr[b] - indptr[a]) + (BYTES_PER_USER + self.table_bytes) * (b - a)
-            for a, b in self.ranges
-        ]
-        return held + sum(of_shard), held + max(of_shard)
-
-
 class _KnownPairs:
-    """Distances solved from one side, waiting for the task of the other side."""
+    """Distances solved from one side, waiting for the task of the other side: that of a block and a shard."""
 
-    def __init__(
-        self, blocks: list[Ints], ranges: list[tuple[int, int]], positions: Ints, most_bytes: int
-    ) -> None:
-        self.block_of = np.full(int(positions.max(initial=-1)) + 1, -1)  # empty if all queries are new
-        for number, rows in enumerate(blocks):
-            if self.block_of.size:
-                self.block_of[positions[rows]] = number
-        self.starts = np.array([start for start, _ in ranges])
-        self.waiting: dict[tuple[int, int], list[SolvedPairs]] = {}
-        self.taken: set[tuple[int, int]] = set()
-        self.bytes, self.most_bytes = 0, most_bytes
+    def __init__(self, blocks: list[Ints], ends: Ints, most_bytes: int) -> None:
+        self.ends, self.block_of = ends, np.full(int(ends[-1]), -1)
+        for number, positions in enumerate(blocks):
+            self.block_of[positions[positions >= 0]] = number
+        self.waiting: dict[int, list[SolvedPairs]] = {}
+        self.taken: set[int] = set()
+        self.room = most_bytes
+
+    def _task(self, block: Any, shard: Any) -> Any:
+        return block * self.ends.size + shard
 
     def add(self, solved: SolvedPairs) -> None:
         """Keep pairs for the tasks that can use them: those in which the two users have changed roles."""
-        turned = SolvedPairs(solved.users, solved.queries, solved.distances)
-        pairs = turned.take(turned.queries < self.block_of.size)
-        shards = np.searchsorted(self.starts, pairs.users, "right") - 1
-        tasks = np.stack((self.block_of[pairs.queries], shards))
-        order = np.lexsort(tasks)
-        tasks = tasks[:, order]
-        edges = np.flatnonzero(np.any(np.diff(tasks, axis=1), axis=0)) + 1
-        for part in np.split(np.arange(order.size), edges) if order.size else ():
-            key = int(tasks[0, part[0]]), int(tasks[1, part[0]])
-            size = PAIR_BYTES * part.size
-            if key[0] >= 0 and key not in self.taken and self.bytes + size <= self.most_bytes:
-                self.waiting.setdefault(key, []).append(pairs.take(order[part]))
-                self.bytes += size
+        useful = self.block_of[solved.users] >= 0
+        pairs = SolvedPairs(solved.users, solved.queries, solved.distances).take(useful)
+        shards = np.searchsorted(self.ends, pairs.users, "right") - 1
+        tasks = self._task(self.block_of[pairs.queries], shards)
+        order = np.argsort(tasks, kind="stable")
+        keys, starts = np.unique(tasks[order], return_index=True)
+        for key, part in zip(keys.tolist(), np.split(order, starts)[1:], strict=True):
+            if key not in self.taken and PAIR_BYTES * part.size <= self.room:
+                self.waiting.setdefault(key, []).append(pairs.take(part))
+                self.room -= PAIR_BYTES * part.size
 
     def take(self, block: int, shard: int) -> SolvedPairs:
         """Return the pairs that are known to a task which starts now."""
-        self.taken.add((block, shard))
-        pairs = SolvedPairs.concatenate(self.waiting.pop((block, shard), []))
-        self.bytes -= PAIR_BYTES * pairs.queries.size
+        key = self._task(block, shard)
+        self.taken.add(key)
+        pairs = SolvedPairs.concatenate(self.waiting.pop(key, []))
+        self.room += PAIR_BYTES * pairs.queries.size
         return pairs
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from prefmover._typing import Floats, Ints
 from prefmover.measures import value_blocks
-from prefmover.search.request import Request
+from prefmover.search.index import Request
 from prefmover.search.result import NeighborPositions, SearchStats
 
 

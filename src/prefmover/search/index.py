@@ -8,27 +8,28 @@ Only the counts in the statistics do.
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Real
 from os import PathLike
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from prefmover._typing import Floats, Ints, Progress
+from prefmover.data.file_options import check_whole_number
 from prefmover.data.preferences import preferences
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError
 from prefmover.execution import Executor, open_executor
 from prefmover.execution.jit import LazyModule
-from prefmover.execution.memory import trim_memory
+from prefmover.execution.memory import require, trim_memory
 from prefmover.measures import Measure, find_measure
 from prefmover.measures.pairs import Pairs
 from prefmover.measures.pmd import GroundMetric, item_space
 from prefmover.search.distributed import search_blocks
-from prefmover.search.request import Request
-from prefmover.search.result import NeighborPositions, Neighbors, SearchStats
+from prefmover.search.result import NeighborPositions, Neighbors, Recall, SearchStats
 from prefmover.search.shard import (
     MANY,
     Exchange,
@@ -45,6 +46,99 @@ _cascade = LazyModule("prefmover.search._cascade")
 TABLE_BUDGET = 2**28
 MANY_FOR_GRID = 128  # queries from which a dense matrix of distances pays (measured with 9,000 items)
 _TABLE_LOCK = threading.Lock()  # not in the index, which could not be pickled with it
+
+
+@dataclass(slots=True, eq=False)
+class Request:
+    """One search by position, checked: the queries, the lists to fill, and the threads to run on.
+
+    Attributes
+    ----------
+    data, measure, convention
+        The users to search, and the measure.
+    users
+        Positions of the queries: among the users of ``new`` if there are new users, else of the data.
+    items
+        For a search among the raters of an item: the position of an item for each query.
+    new
+        Ratings of new users.
+    k, radius
+        Most neighbors of a list (None means all), and the largest distance or least similarity.
+    """
+
+    data: Dataset
+    measure: Measure
+    convention: str | None
+    users: Ints
+    items: Ints | None = None
+    new: Ratings | None = None
+    k: int | None = None
+    radius: float | None = None
+    n_threads: int | None = None
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        least = float("-inf" if self.measure.larger_is_closer else 0)
+        if self.radius is None:
+            check_whole_number("k", self.k)
+        elif not isinstance(self.radius, Real) or not float(self.radius) >= least:
+            raise InputError(f"radius is {self.radius!r}; pass a number from {least:g} up")
+        if self.items is not None and self.items.size != self.users.size:
+            raise InputError(
+                f"{self.users.size} users but {self.items.size} items; pass one item for each user"
+            )
+        if self.new is not None:
+            self.new = self.new.with_items(self.data.ratings.items)
+        if self.k is not None and self.items is None:
+            what = f"the {self.most:,} nearest of each of {self.users.size:,} users"
+            require(16 * self.users.size * self.most, what, "ask for a smaller k, or for fewer users")
+
+    @classmethod
+    def from_ids(
+        cls,
+        data: Dataset,
+        users: Iterable[Any] | None,
+        measure: str | Measure = "pmd",
+        convention: str | None = None,
+        *,
+        items: Iterable[Any] | None = None,
+        new: Ratings | None = None,
+        **options: Any,
+    ) -> Self:
+        """Return the search of queries and items by id; ``users=None`` means all."""
+        check_dataset(data)
+        if new is not None and not isinstance(new, Ratings):
+            raise InputError(f"new is of type {type(new).__name__}; pass Ratings (see Ratings.from_arrays)")
+        if options.get("radius", 0) is None:
+            raise InputError("radius is None; pass a number")
+        queries = (data.ratings if new is None else new).user_positions(users)
+        columns = None if items is None else data.ratings.item_positions(items)
+        return cls(data, find_measure(measure), convention, queries, columns, new, **options)
+
+    @property
+    def most(self) -> int:
+        """The largest number of neighbors in a list."""
+        return self.data.n_users if self.k is None else min(int(self.k), self.data.n_users)
+
+    def result(self, lists: NeighborPositions, recall: Recall | None = None) -> Neighbors:
+        """Return the lists with ids."""
+        ratings = self.data.ratings
+        users = (ratings if self.new is None else self.new).users[self.users]
+        items = None if self.items is None else ratings.items[self.items]
+        larger = self.measure.larger_is_closer
+        return Neighbors(
+            users, ratings.users, lists.indptr, lists.neighbors, lists.values, larger, lists.stats, items,
+            self.new is not None, recall,
+        )  # fmt: skip
+
+
+def check_measure(
+    measure: Measure, executor: str | Executor | None, checkpoint: str | PathLike[str] | None
+) -> None:
+    """Raise an error if a search in blocks is wanted, and not by PMD."""
+    if measure.name != "pmd" and (executor is not None or checkpoint is not None):
+        option = "executor" if checkpoint is None else "checkpoint"
+        raise InputError(f"{option} works with PMD only; search {measure.label} without it")
 
 
 class NeighborIndex:
@@ -146,10 +240,8 @@ class NeighborIndex:
         """Return the lists of a search, by position."""
         rows, k, new = np.unique(request.users), request.most, request.new
         self.prepare(rows.size, request.n_threads)
+        check_measure(self.measure, executor, checkpoint)
         if executor is not None or checkpoint is not None:
-            if self.measure.name != "pmd":
-                option = "executor" if checkpoint is None else "checkpoint"
-                raise InputError(f"{option} works with PMD only; search {self.measure.label} without it")
             if new is not None and checkpoint is not None:
                 raise InputError("checkpoint works with users of the data only; search new users without it")
             with open_executor(executor, request.n_threads) as runs:
@@ -157,13 +249,9 @@ class NeighborIndex:
                     self, request.users, k, runs, checkpoint, new=new, progress=request.progress
                 )
         start = time.perf_counter()
-        if new is None or self.measure.space is item_space:
-            ground, queries = self._ground, self.queries(new)
-            shard = self.shard(rows.size >= MANY, request.n_threads)
-        else:
-            ground, shard, queries = self._with_new_points(new)
+        ground, shard, queries = self._space(new, rows.size, request.n_threads)
         table = SearchStats(seconds={"table": time.perf_counter() - start})
-        exchange = Exchange(shard, set(queries.positions[rows].tolist()) - {-1})
+        exchange = Exchange(shard, queries.positions[rows])
         radius = np.inf if request.radius is None else float(request.radius)
         numbers, lists_for = self._lists(request)
         solve_first = k if request.items is None else 0
@@ -188,10 +276,14 @@ class NeighborIndex:
             return Queries(self._shard.preferences, np.arange(self.data.n_users))
         return Queries(preferences(new), np.full(new.n_users, -1))
 
-    def _with_new_points(self, new: Ratings) -> tuple[GroundMetric, Shard, Queries]:
-        """Return the space of the users of the index and new ones, who may bring points of their own."""
-        assert self.measure.space is not None
-        p, ground = self.measure.space(self.data.with_guests(new))
+    def _space(
+        self, new: Ratings | None, n_queries: int, n_threads: int | None
+    ) -> tuple[GroundMetric, Shard, Queries]:
+        """Return distances, users and queries: new ones may bring points of their own."""
+        space = self.measure.space
+        if new is None or space is None or space is item_space:
+            return self._ground, self.shard(n_queries >= MANY, n_threads), self.queries(new)
+        p, ground = space(self.data.with_guests(new))
         n = self.data.n_users
         theirs = p.take(np.arange(n, len(p)))
         return ground, Shard.from_preferences(p, 0, n), Queries(theirs, np.full(new.n_users, -1))

@@ -19,8 +19,7 @@ from prefmover.execution import Executor, open_executor
 from prefmover.measures import Measure, find_measure
 from prefmover.search.candidates import candidate_search
 from prefmover.search.exhaustive import exhaustive
-from prefmover.search.index import NeighborIndex
-from prefmover.search.request import Request
+from prefmover.search.index import NeighborIndex, Request, check_measure
 from prefmover.search.result import NeighborList, NeighborPositions, Neighbors
 
 FEW_PAIRS = 200
@@ -264,7 +263,5 @@ def search_positions(
     if request.measure.searches_by_bounds(request.convention) and not (few and alone):
         index = index or NeighborIndex(request.data, request.measure)
         return index.search(request, executor, checkpoint)
-    if checkpoint is not None or executor is not None:
-        option = "executor" if checkpoint is None else "checkpoint"
-        raise InputError(f"{option} works with PMD only; {request.measure.label} is computed for every pair")
+    check_measure(request.measure, executor, checkpoint)
     return exhaustive(request)

@@ -9,6 +9,7 @@ lists do not depend on how the users are divided into shards.
 import threading
 import time
 from array import array
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self, TypeAlias
@@ -70,6 +71,10 @@ class Shard:
         """Number of users."""
         return len(self.preferences)
 
+    def row_of(self, position: int) -> int:
+        """Return the row of a user; -1 if the user is in another shard."""
+        return position - self.first if self.first <= position < self.first + self.n_users else -1
+
     def candidates(self) -> Any:
         """Return the users as the kernels take them."""
         p = self.preferences
@@ -116,9 +121,9 @@ class SolvedPairs(NamedTuple):
 class Scratches(threading.local):
     """The scratch of each thread: allocated on first use, and as large as the largest use so far."""
 
-    sizes = (-1, -1, -1)
+    sizes: tuple[int, ...] = (-1, -1, -1)
     arrays: Any = None
-    coarse: npt.NDArray[np.int16] = np.empty(0, np.int16)
+    coarse = np.empty(0, np.int16)
 
     def get(self, shard: Shard, n_items: int, m: int) -> Any:
         """Return scratch for a query of m items against all users of a shard."""
@@ -127,15 +132,14 @@ class Scratches(threading.local):
             self._allocate((shard.n_users, n_items, longest), cascade.SAMPLE)
         return self.arrays
 
-    def at_least(self, n_users: int, n_items: int, longest: int) -> Any:
-        """Return scratch for a query against as many users, without shared prices."""
-        a, b, c = self.sizes
-        sizes = max(a, n_users), max(b, n_items), max(c, longest)
-        if sizes != self.sizes:
-            self._allocate(sizes, sample=0)
+    def at_least(self, *sizes: int) -> Any:
+        """Return scratch for a query against so many users, items and ratings, without shared prices."""
+        larger = tuple(map(max, self.sizes, sizes))
+        if larger != self.sizes:
+            self._allocate(larger, sample=0)
         return self.arrays
 
-    def _allocate(self, sizes: tuple[int, int, int], sample: int) -> None:
+    def _allocate(self, sizes: tuple[int, ...], sample: int) -> None:
         self.arrays, self.sizes = _cascade.scratch(*sizes, sample), sizes
 
     def coarse_rows(self, n_items: int, width: int) -> npt.NDArray[np.int16]:
@@ -150,7 +154,7 @@ class Scratches(threading.local):
 
     def release(self) -> None:
         """Free all memory."""
-        self.sizes, self.arrays, self.coarse = (-1, -1, -1), None, np.empty(0, np.int16)
+        self.__dict__.clear()
 
 
 _SCRATCHES = Scratches()
@@ -166,39 +170,39 @@ class Exchange:
     """
 
     def __init__(
-        self, shard: Shard, waiting: set[int], known: SolvedPairs | None = None, record: bool = False
+        self, shard: Shard, positions: Ints, known: SolvedPairs | None = None, record: bool = False
     ) -> None:
-        self.first, self.stop = shard.first, shard.first + shard.n_users
-        self.waiting = waiting
-        self.lock = threading.Lock()
-        self.users: dict[int, array[int]] = {}
-        self.distances: dict[int, array[float]] = {}
+        self.shard, self.waiting, self.lock = shard, set(positions.tolist()) - {-1}, threading.Lock()
+        self.pairs: dict[int, tuple[array[int], array[float]]]
+        self.pairs = defaultdict(lambda: (array("i"), array("d")))
         self.recorded: list[SolvedPairs] | None = [] if record else None
         if known is not None:
             for u, v, distance in zip(*(column.tolist() for column in known), strict=True):
-                self._add(u, v - self.first, distance)
+                self._add(u, v - shard.first, distance)
 
     def take(self, u: int) -> tuple[Ints, Floats]:
         """Return the users to whom query u has a known distance, by row of the shard, and the distances."""
         with self.lock:
             self.waiting.discard(u)
-            users, distances = self.users.pop(u, array("i")), self.distances.pop(u, array("d"))
+            users, distances = self.pairs.pop(u, ((), ()))
         return np.array(users, dtype=np.int64), np.array(distances, dtype=np.float64)
 
     def give(self, u: int, solved: Ints, distances: Floats) -> None:
         """Leave the distances from query u to users, by row of the shard, for the queries that wait."""
+        row, first = self.shard.row_of(u), self.shard.first
         with self.lock:
             if self.recorded is not None and solved.size:
-                self.recorded.append(SolvedPairs(np.full(solved.size, u), solved + self.first, distances))
-            if not self.first <= u < self.stop:
+                self.recorded.append(SolvedPairs(np.full(solved.size, u), solved + first, distances))
+            if row < 0:
                 return
             for v, distance in zip(solved.tolist(), distances.tolist(), strict=True):
-                if v + self.first in self.waiting:
-                    self._add(v + self.first, u - self.first, distance)
+                if v + first in self.waiting:
+                    self._add(v + first, row, distance)
 
     def _add(self, query: int, row: int, distance: float) -> None:
-        self.users.setdefault(query, array("i")).append(row)
-        self.distances.setdefault(query, array("d")).append(distance)
+        users, distances = self.pairs[query]
+        users.append(row)
+        distances.append(distance)
 
 
 def empty_lists(n: int, k: int, first: Ints = ONE_LIST, member: npt.NDArray[np.int32] = NO_MEMBERS) -> Any:
@@ -238,8 +242,7 @@ class ShardSearch:
     ) -> tuple[dict[int, NeighborPositions], SearchStats]:
         """Run the queries of some rows, heavy ones first, and hand solved pairs to the other side."""
         total, results, lock = SearchStats(), dict[int, NeighborPositions](), threading.Lock()
-        sizes = self.queries.preferences.counts
-        at_once = min(resolve_threads(n_threads), rows.size)
+        sizes, at_once = self.queries.preferences.counts, min(resolve_threads(n_threads), rows.size)
 
         def work(row: int) -> None:
             nonlocal total
@@ -252,9 +255,8 @@ class ShardSearch:
             with _TURN:
                 _SCRATCHES.release()  # what this thread has kept is not free otherwise
                 try:
-                    what = (
-                        f"a search by one user's {sizes[row]:,} ratings among {self.geometry.n_items:,} items"
-                    )
+                    what = f"a search by one user's {sizes[row]:,} ratings"
+                    what += f" among {self.geometry.n_items:,} items"
                     remedy = "leave ratings of this user out, or compare pairs with pmd"
                     require(self._bytes(int(sizes[row])), what, remedy)
                     work(row)
@@ -264,9 +266,17 @@ class ShardSearch:
         heavy_first = rows[np.argsort(-sizes[rows], kind="stable")].tolist()
         # Decided before any query takes memory: while others run, nobody knows what they are about to take.
         fits = (n for n, row in enumerate(heavy_first) if has_room(at_once * self._bytes(int(sizes[row]))))
-        n_alone, n = next(fits, len(heavy_first)), len(heavy_first)
-        run(work_alone, heavy_first[:n_alone], n_threads=1, progress=_offset(progress, 0, n))
-        run(work, heavy_first[n_alone:], n_threads=n_threads, progress=_offset(progress, n_alone, n))
+        n_alone = next(fits, len(heavy_first))
+        done = 0
+
+        def report(*_: int) -> None:
+            nonlocal done
+            done += 1
+            if progress is not None:
+                progress(done, len(heavy_first))
+
+        run(work_alone, heavy_first[:n_alone], n_threads=1, progress=report)
+        run(work, heavy_first[n_alone:], n_threads=n_threads, progress=report)
         return results, total
 
     def _bytes(self, n_rated: int) -> int:
@@ -281,7 +291,7 @@ class ShardSearch:
     def _search(self, row: int) -> tuple[NeighborPositions, SearchStats]:
         shard, geometry, (p, positions) = self.shard, self.geometry, self.queries
         position, total = int(positions[row]), int(p.total[row])
-        itself = position - shard.first if shard.first <= position < shard.first + shard.n_users else -1
+        itself = shard.row_of(position)
         known, distances = self.exchange.take(position)
         if total == 0:
             lists = _collect(self.lists_for(row, itself), shard)
@@ -307,11 +317,6 @@ class ShardSearch:
                 s.known[pair.v] = transport + s.term[pair.v]
         self.exchange.give(position, s.solved_users[:solved].copy(), s.solved_distances[:solved].copy())
         return _collect(lists, shard), SearchStats(*counts, seconds={**seconds, **stages})
-
-
-def _offset(progress: Progress | None, before: int, total: int) -> Progress | None:
-    """Return the progress of a part of the work, as progress of the whole."""
-    return None if progress is None else lambda done, _: progress(before + done, total)
 
 
 def lay_out(
