@@ -15,7 +15,7 @@ from prefmover.evaluation import Experiment, run_experiment
 from prefmover.execution import RayExecutor
 from prefmover.model import KNNRecommender, batch
 from prefmover.search import nearest
-from prefmover.search.candidates import Limits, candidate_search
+from prefmover.search.candidates import CandidateSearch, Limits
 from tests.evaluation.test_run import lasting
 from tests.execution.conftest import NODE, kill_a_worker, make
 from tests.messages import names, unnamed
@@ -112,9 +112,9 @@ def removing(cluster, total):
 def test_candidates_are_the_same_when_a_node_is_lost(cluster, executor, index, tmp_path):
     here = nearest(index.data, 7, method="candidates", recall=0.9)
     progress = removing(cluster, 360)  # while lists are made; the sample has fewer queries
-    there, recall = candidate_search(
+    there, recall = CandidateSearch(
         index, np.arange(360), 7, 0.9, 0, executor, tmp_path, progress=progress, limits=Limits(block=30)
-    )
+    ).run()
     assert progress.acted
     assert_same(there, here)
     assert recall == here.recall

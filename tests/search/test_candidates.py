@@ -15,7 +15,7 @@ from prefmover.measures import pairwise
 from prefmover.measures.pmd import distances_from
 from prefmover.search import NeighborIndex, candidates
 from prefmover.search import _candidates as kernels
-from prefmover.search.candidates import Limits, candidate_search
+from prefmover.search.candidates import CandidateSearch, Limits
 from prefmover.search.distributed import NeighborCheckpoint
 from prefmover.search.result import NeighborPositions, Recall, recall_of_lists, wilson
 from prefmover.search.shortlist import Comparison, Embedding, Population, nearest_vectors
@@ -79,7 +79,7 @@ def test_recall_is_what_was_asked_for_and_said(found, exact):
 def limited(data, users, executor=None, recall=0.9, folder=None, **limits):
     """Return a search with other limits: lists by position, and the recall."""
     index, executor = NeighborIndex(data), executor or LocalExecutor(2)
-    return candidate_search(index, users, K, recall, 0, executor, folder, limits=Limits(**limits))
+    return CandidateSearch(index, users, K, recall, 0, executor, folder, limits=Limits(**limits)).run()
 
 
 def test_threads_blocks_and_shards_change_nothing(crowd, found):

@@ -77,11 +77,6 @@ class Checkpoint(ABC, Generic[Part]):
             )
         return parts
 
-    def load(self, blocks: Sequence[Ints]) -> dict[int, Part]:
-        """Return the finished parts, by number."""
-        files = [self._file(number) for number in range(len(blocks))]
-        return {n: self._read(file, blocks[n]) for n, file in enumerate(files) if file.exists()}
-
     def save(self, number: int, part: Part, rows: Ints) -> None:
         """Write a finished part: that of the users at positions ``rows``."""
         from pyarrow import parquet
@@ -101,10 +96,14 @@ class Checkpoint(ABC, Generic[Part]):
     def _file(self, number: int) -> Path:
         return self.path / f"part-{number:05d}.parquet"
 
-    def _read(self, file: Path, rows: Ints) -> Part:
+    def read(self, number: int, rows: Ints) -> Part | None:
+        """Return a part: that of the users at positions ``rows``; None if it is not finished."""
         import pyarrow as pa
         from pyarrow import parquet
 
+        file = self._file(number)
+        if not file.exists():
+            return None
         try:
             content = parquet.ParquetFile(pa.BufferReader(file.read_bytes()))
             if content.metadata.num_rows != len(rows):  # before a small file of many rows takes the memory
@@ -139,7 +138,10 @@ def run_blocks(
     tasks_per_block
         For the progress, which is counted in rows.
     """
-    parts = {} if checkpoint is None else checkpoint.load(blocks)
+    parts: dict[int, Part] = {}
+    for number, rows in enumerate(blocks if checkpoint is not None else ()):
+        if checkpoint is not None and (part := checkpoint.read(number, rows)) is not None:
+            parts[number] = part
     waiting = deque(number for number in range(len(blocks)) if number not in parts)
     if not waiting:
         return [parts[number] for number in range(len(blocks))]

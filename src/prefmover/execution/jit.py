@@ -27,16 +27,6 @@ import numpy as np
 
 from prefmover.execution.atomic import cache_folder
 
-__all__ = [
-    "ANY_ORDER",
-    "LazyModule",
-    "announce_compilation",
-    "compiled_or_interpreted",
-    "interpreted",
-    "kernel",
-    "kernel_folder",
-]
-
 STEPS_BEFORE_COMPILING = 4_000_000
 """Steps of innermost loops that a process interprets, about .7 µs each, before it compiles."""
 

@@ -98,8 +98,7 @@ class RayExecutor:
                     remove_session_folders()
                     self._folder = new_session_folder()
                 _connect(self._ray, address, n_threads, self._folder)
-            self._perform = self._ray.remote(num_cpus=1, max_retries=0)(_perform)
-            self._derive = self._ray.remote(num_cpus=1, max_retries=retries)(_derive)
+            self._perform = self._ray.remote(num_cpus=1, max_retries=0, num_returns=2)(_perform)
             self._look()
             self._check_nodes()
         except BaseException:
@@ -161,11 +160,12 @@ class RayExecutor:
         It runs on all cores of a node (of the smallest, if they differ), since tasks wait for it.
         """
         cores = min((int(node["Resources"]["CPU"]) for node in self._alive()), default=1)
-        return self._derive.options(num_cpus=cores).remote(identity(), cores, function, *arguments)
+        again = self._perform.options(num_cpus=cores, max_retries=self.retries)
+        return again.remote(identity(), cores, function, *arguments)[0]
 
     def run(self, next_task: Callable[[], Task | None]) -> Iterator[Done]:
         """Run tasks as they become ready, each on one core; run lost ones again."""
-        ray, pending, lost = self._ray, dict[Any, Task](), Counter[Any]()
+        ray, pending, lost = self._ray, dict[Any, tuple[Task, Any]](), Counter[Any]()
         again: list[Task] = []
         try:
             while True:
@@ -173,7 +173,8 @@ class RayExecutor:
                     task = again.pop() if again else next_task()
                     if task is None:
                         break
-                    pending[self._perform.remote(identity(), 1, task.function, *task.arguments)] = task
+                    value, node = self._perform.remote(identity(), 1, task.function, *task.arguments)
+                    pending[value] = task, node
                 if not pending:
                     self._look()
                     return
@@ -183,9 +184,9 @@ class RayExecutor:
                     if not self._nodes:
                         logger.warning("prefmover: no node with a core is left; waiting for one to join")
                 for reference in ready:
-                    task = pending.pop(reference)
+                    task, there = pending.pop(reference)
                     try:
-                        value, node = ray.get(reference)
+                        value, node = ray.get([reference, there])
                     except self._losses as error:
                         lost[task.key] += 1
                         self._lost(lost[task.key], error)
@@ -280,20 +281,11 @@ def _perform(
     driver: tuple[str, str], n_threads: int, function: Callable[..., Any], *arguments: Any
 ) -> tuple[Any, str]:
     """Run a task on a worker; return its value and the name of the node."""
-    node = _here()
-    _check_same(identity(), driver, node)  # again: a node may have joined later
-    return function(*arguments, n_threads=n_threads, progress=None), node
-
-
-def _derive(*arguments: Any) -> Any:
-    """Compute a shared value on a worker; the arguments are those of :func:`_perform`."""
-    return _perform(*arguments)[0]
-
-
-def _here() -> str:
     import ray
 
-    return f"{socket.gethostname()} {ray.get_runtime_context().get_node_id()[:6]}"
+    node = f"{socket.gethostname()} {ray.get_runtime_context().get_node_id()[:6]}"
+    _check_same(identity(), driver, node)  # again: a node may have joined later
+    return function(*arguments, n_threads=n_threads, progress=None), node
 
 
 def _name(node: dict[str, Any]) -> str:

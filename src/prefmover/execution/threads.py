@@ -7,6 +7,7 @@ number of threads or on the order in which blocks end.
 import os
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import islice
 from operator import index
 from typing import TypeVar
 
@@ -69,38 +70,34 @@ def run(
     """
     todo = list(blocks)
     counts = [1] * len(todo) if sizes is None else list(sizes)
-    total, done = sum(counts), 0
-    number = min(resolve_threads(n_threads), len(todo))
+    total, done, number = sum(counts), 0, min(resolve_threads(n_threads), len(todo))
+
+    def report(count: int) -> None:
+        nonlocal done
+        done += count
+        if progress is not None:
+            progress(done, total)
+
     if number <= 1:
         for block, count in zip(todo, counts, strict=True):
             work(block)
-            done += count
-            if progress is not None:
-                progress(done, total)
+            report(count)
         return
     with ThreadPoolExecutor(number) as pool:
         pending: dict[Future[object], int] = {}
+        waiting = iter(zip(todo, counts, strict=True))
         try:
             # Only one block more than threads is submitted: after an interrupt, little is left to finish.
-            for block, count in zip(todo, counts, strict=True):
-                pending[pool.submit(work, block)] = count
-                if len(pending) > number:
-                    done = _collect(pending, done, total, progress)
+            pending |= {pool.submit(work, block): count for block, count in islice(waiting, number + 1)}
             while pending:
-                done = _collect(pending, done, total, progress)
+                finished, _ = wait(pending, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    future.result()
+                    report(pending.pop(future))
+                pending |= {pool.submit(work, block): n for block, n in islice(waiting, len(finished))}
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-
-
-def _collect(pending: dict[Future[object], int], done: int, total: int, progress: Progress | None) -> int:
-    finished, _ = wait(pending, return_when=FIRST_COMPLETED)
-    for future in finished:
-        done += pending.pop(future)
-        future.result()
-        if progress is not None:
-            progress(done, total)
-    return done
 
 
 class Stages:
@@ -133,17 +130,13 @@ class Stages:
 
     def begin(self, name: str) -> Progress | None:
         """Begin a stage; return its own progress, which is called with steps of the stage."""
-        if self._progress is None:
+        progress, total, share = self._progress, self._total, self._shares[name]
+        if progress is None:
             return None
         names = list(self._shares)
-        share, progress, total = self._shares[name], self._progress, self._total
         before = sum(self._shares[one] for one in names[: names.index(name)])
-
-        def part(done: int, steps: int) -> None:
-            progress(before + (share * done // steps if steps else share), total)
-
         progress(before, total)
-        return part
+        return lambda done, steps: progress(before + (share * done // steps if steps else share), total)
 
     def end(self) -> None:
         """End the last stage."""

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from prefmover._format import counted
-from prefmover._typing import Bools, Floats, Ints, Progress
+from prefmover._typing import Floats, Ints, Progress
 from prefmover.errors import RecallWarning
 from prefmover.execution import Executor
 from prefmover.execution.checkpoint import Calls, run_blocks
@@ -51,7 +51,6 @@ from prefmover.search.shortlist import (
     LAYOUT_BYTES,
     Breadth,
     Comparison,
-    OwnedPairs,
     Population,
     nearest_vectors,
     shortlist_block,
@@ -81,36 +80,6 @@ class Limits(NamedTuple):
     layout_bytes: int = LAYOUT_BYTES
 
 
-def candidate_search(
-    index: NeighborIndex,
-    users: Ints,
-    k: int,
-    recall: float,
-    seed: int,
-    executor: Executor,
-    folder: str | PathLike[str] | None = None,
-    *,
-    n_threads: int | None = None,
-    progress: Progress | None = None,
-    limits: Limits = Limits(),  # noqa: B008 - immutable
-) -> tuple[NeighborPositions, Recall]:
-    """Return the k nearest users of each query, by position, among candidates; and their recall.
-
-    See the module.
-    """
-    search = _CandidateSearch(index, np.unique(users), k, recall, seed, executor, n_threads, progress, limits)
-    lists, measured = search.run(None if folder is None else Path(folder))
-    if not measured.reached:
-        warnings.warn(
-            f"recall is {measured}; that is less than the {recall:g} that was asked for, with "
-            f"{search.breadth.screened:,} candidates of each user and {counted(search.rounds, 'round')} of "
-            'neighbors of neighbors; pass a higher recall to search more, or method="exact" to find all',
-            RecallWarning,
-            stacklevel=3,
-        )
-    return lists.take(search.row_of[users]), measured
-
-
 class _Lists:
     """Sorted lists of a fixed length, of the queries: users and bounds or distances."""
 
@@ -124,10 +93,6 @@ class _Lists:
         _candidates.join(
             rows, part.indptr, part.neighbors, part.values, self.row_of, self.users, self.values, self.counts
         )
-
-    @property
-    def filled(self) -> Bools:
-        return np.arange(self.users.shape[1]) < self.counts[:, None]
 
 
 class _Trial(NamedTuple):
@@ -153,49 +118,51 @@ class _Trial(NamedTuple):
 
 
 @dataclass(eq=False)
-class _CandidateSearch:
-    """One search among candidates."""
+class CandidateSearch:
+    """A search for the k nearest of each user among candidates; see the module."""
 
     index: NeighborIndex
-    rows: Ints
+    users: Ints
     k: int
     recall: float
     seed: int
     executor: Executor
-    n_threads: int | None
-    progress: Progress | None
-    limits: Limits
+    folder: str | PathLike[str] | None = None
+    n_threads: int | None = None
+    progress: Progress | None = None
+    limits: Limits = Limits()  # noqa: RUF009 - immutable
 
     def __post_init__(self) -> None:
-        n, n_rows, geometry = self.index.data.n_users, self.rows.size, self.index.geometry
+        n, geometry = self.index.data.n_users, self.index.geometry
+        self.rows = np.unique(self.users)
         self.row_of = np.full(n, -1)
-        self.row_of[self.rows] = np.arange(n_rows)
+        self.row_of[self.rows] = np.arange(self.rows.size)
         self.kept = min(KEPT * self.k + 8, max(n - 1, 1))
         self.breadth, self.rounds, self.stats = Breadth(0, 0, self.k, self.kept), 0, SearchStats()
         self.aim = 1.0 - SPARE * (1.0 - self.recall)
         d = min(128, 64 if geometry.vectors is None else geometry.vectors.shape[1]) + 32
-        need = 10 * n * d + 60 * n_rows * self.kept + 16 * self.index.data.ratings.n_ratings
-        what = f"candidates for {n_rows:,} of {n:,} users"
+        need = 10 * n * d + 60 * self.rows.size * self.kept + 16 * self.index.data.ratings.n_ratings
+        what = f"candidates for {self.rows.size:,} of {n:,} users"
         require(need, what, "ask for a smaller k, or for fewer users at a time")
 
-    def run(self, folder: Path | None) -> tuple[NeighborPositions, Recall]:
-        """Search; return the list of each row, and the recall."""
-        self.index.prepare(self.rows.size, self.n_threads)
-        if folder is not None:
+    def run(self) -> tuple[NeighborPositions, Recall]:
+        """Search; return the lists of the users, by position, and the recall."""
+        index, k, place = self.index, self.k, None
+        index.prepare(self.rows.size, self.n_threads)
+        if self.folder is not None:
             description = {"method": "candidates", "recall": self.recall, "seed": self.seed}
-            inputs = {"k": self.k, "inputs": digest(self.index, self.rows)}
-            checkpoint = NeighborCheckpoint(folder, self.index.data.ratings, self.k)
+            inputs = {"k": k, "inputs": digest(index, self.rows)}
+            checkpoint = NeighborCheckpoint(self.folder, index.data.ratings, k)
             checkpoint.claim({**inputs, **description}, 1, DISK_BYTES * self.rows.size * self.kept)
-        self.folder = folder
+            place = checkpoint.path / "sample"
         measured, tuned = self._samples()
         sample = np.union1d(measured, tuned)
-        place = None if folder is None else folder / "sample"
-        exact = search_blocks(self.index, sample, self.k, self.executor, place, progress=self.progress)
+        exact = search_blocks(index, sample, k, self.executor, place, progress=self.progress)
         self.stats += SearchStats(seconds={"sample": sum(exact.stats.seconds.values())})
         places = np.searchsorted(sample, tuned)
         nearest = {u: exact.row(a)[0] for u, a in zip(tuned.tolist(), places, strict=True)}
         self.population = Population.from_preferences(
-            self.index.data.preferences, self.index.geometry, self.seed, self.limits.layout_bytes
+            index.data.preferences, index.geometry, self.seed, self.limits.layout_bytes
         )
         coefficients, self.breadth = self._tune(nearest)
         logger.info(
@@ -208,8 +175,17 @@ class _CandidateSearch:
             recall_of_lists(found.row(self.row_of[u])[1], exact.row(a)[1])
             for u, a in zip(measured, np.searchsorted(sample, measured), strict=True)
         ]
-        population = int(np.count_nonzero(self.index.data.preferences.total[self.rows]))
-        return found, Recall.from_sample(np.array(recalls), self.k, population, self.recall)
+        population = int(np.count_nonzero(index.data.preferences.total[self.rows]))
+        recall = Recall.from_sample(np.array(recalls), k, population, self.recall)
+        if not recall.reached:
+            warnings.warn(
+                f"recall is {recall}; that is less than the {self.recall:g} that was asked for, with "
+                f"{self.breadth.screened:,} candidates of each user and {counted(self.rounds, 'round')} of "
+                'neighbors of neighbors; pass a higher recall to search more, or method="exact" to find all',
+                RecallWarning,
+                stacklevel=3,
+            )
+        return found.take(self.row_of[self.users]), recall
 
     def _samples(self) -> tuple[Ints, Ints]:
         """Return the queries whose recall is measured, and those that decide the breadth.
@@ -268,12 +244,10 @@ class _CandidateSearch:
         sizes = self.index.data.preferences.counts[self.rows]
         graph, before = None, -1.0
         while True:
-            parts = self._run(
-                f"shortlists-{self.rounds}", self.rows, sizes, shortlist_block,
+            self._run(
+                f"shortlists-{self.rounds}", lists, self.rows, sizes, shortlist_block,
                 lambda rows: (coefficients, self.breadth, rows), graph,
             )  # fmt: skip
-            for rows, part in parts:
-                lists.join(rows, part)
             found = [np.isin(users, lists.users[self.row_of[u]]).mean() if users.size else 1.0
                      for u, users in nearest.items()]  # fmt: skip
             now = float(np.mean(found)) if found else 1.0
@@ -288,30 +262,21 @@ class _CandidateSearch:
     def _solve(self, lists: _Lists) -> _Lists:
         """Return the exact lists: the first k of each shortlist are solved, then those that may be nearer."""
         found = _Lists(self.row_of, self.rows.size, self.k)
-        nearest = np.minimum(lists.counts, self.k)
-        head = np.arange(self.kept) < nearest[:, None]
+        n, ranks = np.int64(self.index.data.n_users), np.arange(self.kept)
         solved = np.zeros(0, np.int64)
-        for number in (0, 1):
+        for number, counts in enumerate((np.minimum(lists.counts, self.k), lists.counts)):
             reach = np.where(found.counts == self.k, found.values[:, -1], np.inf)
-            chosen = head if number == 0 else lists.filled & (lists.values <= reach[:, None])
-            keys = np.setdiff1d(self._keys(lists, chosen), solved, assume_unique=True)
+            chosen = (ranks < counts[:, None]) & ((number == 0) | (lists.values <= reach[:, None]))
+            u, v = np.repeat(self.rows, chosen.sum(axis=1)), lists.users[chosen]
+            # Each pair of users once, as a number.
+            keys = np.setdiff1d(np.minimum(u, v) * n + np.maximum(u, v), solved)
             solved = np.union1d(solved, keys)
-            for owners, part in self._solve_pairs(f"solved-{number}", keys, reach):
-                found.join(owners, part)
+            self._solve_pairs(f"solved-{number}", found, keys // n, keys % n, reach)
         return found
 
-    def _keys(self, lists: _Lists, chosen: Bools) -> Ints:
-        """Return each chosen pair of users once, as a number."""
-        n = np.int64(self.index.data.n_users)
-        u = np.repeat(self.rows, chosen.sum(axis=1))
-        v = lists.users[chosen]
-        return np.unique(np.minimum(u, v) * n + np.maximum(u, v))
-
-    def _solve_pairs(self, name: str, keys: Ints, reach: Floats) -> list[tuple[Ints, NeighborPositions]]:
+    def _solve_pairs(self, name: str, found: _Lists, first: Ints, second: Ints, reach: Floats) -> None:
         """Solve pairs. The distance of a pair matters up to the farther reach of the two."""
-        n = self.index.data.n_users
-        first, second = keys // n, keys % n
-        everyone = np.full(n, -np.inf)
+        everyone = np.full(self.index.data.n_users, -np.inf)
         everyone[self.rows] = reach
         limits = np.maximum(everyone[first], everyone[second])
         swap = (first + second) % 2 == 1
@@ -319,30 +284,32 @@ class _CandidateSearch:
         order = np.lexsort((other, owner))
         owner, other, limits = owner[order], other[order], limits[order]
         owners, starts = np.unique(owner, return_index=True)
-        pairs = OwnedPairs(np.append(starts, owner.size), owners, other, limits)
+        pairs = NeighborPositions(np.append(starts, owner.size), other, limits)
         lengths = self.index.data.preferences.counts
         costs = np.add.reduceat(lengths[owner] * lengths[other], starts) if owner.size else starts
-        return self._run(
-            name, owners, costs, solve_block, lambda rows: (pairs.take(np.searchsorted(owners, rows)),)
-        )
+        self._run(
+            name, found, owners, costs, solve_block,
+            lambda rows: (rows, pairs.take(np.searchsorted(owners, rows))),
+        )  # fmt: skip
 
     def _run(
         self,
         name: str,
+        lists: _Lists,
         rows: Ints,
         costs: Ints,
         function: Callable[..., NeighborPositions],
         arguments: Callable[[Ints], tuple[Any, ...]],
         *shared: Any,
-    ) -> list[tuple[Ints, NeighborPositions]]:
-        """Run a step, or read what is finished of it; return the part of each block of rows, in order.
+    ) -> None:
+        """Run a step, or read what is finished of it, and join what it finds to lists.
 
         A task gets the population and what is shared, then the arguments of its rows.
         """
         checkpoint, data = None, self.index.data
         least = max(self.executor.slots, -(-rows.size // self.limits.block))
         if self.folder is not None:
-            checkpoint = NeighborCheckpoint(self.folder / name, data.ratings, data.n_users)
+            checkpoint = NeighborCheckpoint(Path(self.folder, name), data.ratings, data.n_users)
             least = checkpoint.claim({"step": name}, least)
         blocks = [rows[block] for block in divide_queries(costs, 1, least)]
 
@@ -362,8 +329,9 @@ class _CandidateSearch:
             return calls
 
         parts = run_blocks(self.executor, blocks, start, checkpoint=checkpoint, progress=self.progress)
-        self.stats = sum((part.stats for part in parts), self.stats)
-        return list(zip(blocks, parts, strict=True))
+        for block, part in zip(blocks, parts, strict=True):
+            lists.join(block, part)
+            self.stats += part.stats
 
 
 def _enough(ranks: Ints, lost: float, least: int, most: int) -> int:

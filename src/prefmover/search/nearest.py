@@ -17,7 +17,7 @@ from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError
 from prefmover.execution import Executor, open_executor
 from prefmover.measures import Measure, find_measure
-from prefmover.search.candidates import candidate_search
+from prefmover.search.candidates import CandidateSearch
 from prefmover.search.exhaustive import exhaustive
 from prefmover.search.index import NeighborIndex, Request, check_measure
 from prefmover.search.result import NeighborList, NeighborPositions, Neighbors
@@ -94,10 +94,18 @@ def nearest(
     if _by_candidates(request, method, recall, seed):
         asked, seed = 0.95 if recall is None else float(recall), 0 if seed is None else int(seed)
         with open_executor(executor, n_threads) as runs:
-            lists, measured = candidate_search(
-                NeighborIndex(data), request.users, request.most, asked, seed, runs, checkpoint,
-                n_threads=n_threads, progress=progress,
-            )  # fmt: skip
+            search = CandidateSearch(
+                NeighborIndex(data),
+                request.users,
+                request.most,
+                asked,
+                seed,
+                runs,
+                checkpoint,
+                n_threads,
+                progress,
+            )
+            lists, measured = search.run()
         return request.result(lists, measured)
     return request.result(search_positions(request, executor=executor, checkpoint=checkpoint))
 

@@ -13,6 +13,7 @@ does not collapse if the sample misses no neighbor, and is narrower if the sampl
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
@@ -176,7 +177,7 @@ class NeighborPositions(Csr):
     ENTRY = ("neighbors", "values")
 
     @classmethod
-    def from_lists(cls, lists: Iterable[tuple[Ints, Floats]], stats: SearchStats) -> Self:
+    def from_lists(cls, lists: Iterable[tuple[npt.NDArray[Any], ...]], stats: SearchStats) -> Self:
         """Return one CSR from separate lists of neighbors and values."""
         neighbors, values = zip(*lists, strict=True) if (lists := list(lists)) else ((), ())
         joined = np.concatenate([np.empty(0, np.int64), *neighbors])
@@ -193,11 +194,6 @@ class NeighborPositions(Csr):
     def empty(cls, n: int) -> Self:
         """Return n empty lists."""
         return cls(np.zeros(n + 1, np.int64), np.empty(0, np.int64), np.empty(0))
-
-    def row(self, row: int) -> tuple[Ints, Floats]:
-        """Return a list: neighbors and values."""
-        span = self.span(row)
-        return self.neighbors[span], self.values[span]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -284,7 +280,7 @@ class NeighborList(Sequence[Neighbor]):
         return f"[{', '.join(map(repr, self))}]"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Neighbors:
     """The neighbors of many users: nearest first, ties in the order of the users.
 
@@ -331,11 +327,6 @@ class Neighbors:
     items: Ids | None = None
     new: bool = False
     recall: Recall | None = None
-    _index: IdIndex = field(init=False)
-    _numbers: dict[tuple[Any, Any], int] = field(default_factory=dict, init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_index", IdIndex("user", self.users))
 
     @property
     def value_name(self) -> ValueName:
@@ -363,20 +354,23 @@ class Neighbors:
     def __getitem__(self, query: Any) -> NeighborList:
         """Return the neighbors of a user id; or of (user id, item id), for searches among raters."""
         if self.items is None:
-            k = self._index.position(query)
-        else:
-            try:
-                k = self._by_pair(self.items)[query]
-            except (KeyError, TypeError):
-                raise InputError(f"{query!r} is not a (user, item) pair that was searched") from None
-        return self._list(k)
+            return self._list(self._index.position(query))
+        try:
+            return self._list(self._by_pair[query])
+        except (KeyError, TypeError):
+            raise InputError(f"{query!r} is not a (user, item) pair that was searched") from None
 
-    def _by_pair(self, items: Ids) -> dict[tuple[Any, Any], int]:
-        """Return the number of each (user, item), the first if it occurs twice; built on first use."""
-        if not self._numbers:
-            for k, pair in enumerate(zip(self.users.tolist(), items.tolist(), strict=True)):
-                self._numbers.setdefault(pair, k)
-        return self._numbers
+    @cached_property
+    def _index(self) -> IdIndex:
+        return IdIndex("user", self.users)
+
+    @cached_property
+    def _by_pair(self) -> dict[tuple[Any, Any], int]:
+        assert self.items is not None
+        numbers: dict[tuple[Any, Any], int] = {}
+        for k, pair in enumerate(zip(self.users.tolist(), self.items.tolist(), strict=True)):
+            numbers.setdefault(pair, k)  # the first, if it occurs twice
+        return numbers
 
     def __iter__(self) -> Iterator[NeighborList]:
         """Iterate over the queries' lists."""
@@ -433,6 +427,5 @@ class Neighbors:
 
     def __repr__(self) -> str:
         sizes = f"{len(self.users):,} users, {len(self.neighbors):,} neighbors"
-        if self.recall is not None:
-            return f"Neighbors({sizes}, recall {self.recall})"
-        return f"Neighbors({sizes}, {self.stats.solved / (self.stats.pairs or 1):.1%} of pairs solved)"
+        work = f"{self.stats.solved / (self.stats.pairs or 1):.1%} of pairs solved"
+        return f"Neighbors({sizes}, {work if self.recall is None else f'recall {self.recall}'})"

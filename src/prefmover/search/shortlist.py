@@ -71,18 +71,6 @@ class Breadth(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OwnedPairs(Csr):
-    """Pairs of users to solve: for each owner the other users, and the largest distances that matter."""
-
-    owners: Ints
-    others: Ints
-    limits: Floats
-
-    ENTRY = ("others", "limits")
-    ROW = ("owners",)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Embedding:
     """The vectors of all users, in steps.
 
@@ -370,17 +358,23 @@ def shortlist_block(
 
 
 def solve_block(
-    population: Population, pairs: OwnedPairs, *, n_threads: int = 1, progress: Progress | None = None
+    population: Population,
+    owners: Ints,
+    pairs: NeighborPositions,
+    *,
+    n_threads: int = 1,
+    progress: Progress | None = None,
 ) -> NeighborPositions:
     """Return the exact distances of pairs: a list for each owner, without pairs that are too far.
 
-    Workers run this. It depends on its arguments alone.
+    ``pairs`` has the other users of each owner's pairs, and the largest distances that matter. Workers run
+    this. It depends on its arguments alone.
     """
 
     def solve(a: int) -> tuple[Ints, Floats, Ints]:
-        return Comparison(population, int(pairs.owners[a])).solve(*pairs.row(a))
+        return Comparison(population, int(owners[a])).solve(*pairs.row(a))
 
-    return _each("exact", solve, len(pairs), n_threads, progress)
+    return _each("exact", solve, owners.size, n_threads, progress)
 
 
 def _each(
