@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from prefmover._typing import Floats, Ints, Progress
 from prefmover.data.ids import frozen
-from prefmover.data.preferences import Csr, Preferences
+from prefmover.data.preferences import Preferences
 from prefmover.execution.jit import LazyModule
 from prefmover.execution.memory import require
 from prefmover.execution.threads import run
