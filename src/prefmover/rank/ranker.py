@@ -224,8 +224,7 @@ class VoteRanker(Ranker):
 
     def like_minded(self, state: UserState, k: int) -> Ints:
         """Return the nearest k of the users who vote."""
-        neighbors: Ints = self.placed(state)[0]
-        return neighbors[:k]
+        return np.asarray(self.placed(state)[0][:k])
 
     def nearer_than(self, state: UserState, users: Ints, values: Floats | None) -> NearerThan:
         """Return how near some of the users who vote are: all others are less near than those after them."""

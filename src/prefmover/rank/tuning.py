@@ -254,8 +254,7 @@ class _HeldOut:
 
     def _projected_content(self, weight: str, overlap: float) -> Singles:
         """Return what similar content says, in the basis of the eigenvectors."""
-        vectors: Singles = self._last(self._kernel, weight, overlap)[2]
-        return np.asarray(vectors.T @ self.similar)
+        return np.asarray(self._last(self._kernel, weight, overlap)[2].T @ self.similar)
 
 
 def discounts(n: int) -> Floats:

@@ -193,8 +193,7 @@ class UserSide:
     def leverage(self, users: Ints) -> Floats:
         """Return h_u of users by position."""
         some = self.kernel.features[users]
-        h: Floats = np.einsum("ur,ur->u", some @ self.inverse, some, dtype=np.float64)
-        return h
+        return np.asarray(np.einsum("ur,ur->u", some @ self.inverse, some, dtype=np.float64))
 
     def scores(self, features: Singles) -> Singles:
         """Return the scores of users with these features who are not in the data, (n, n_items)."""
@@ -307,8 +306,7 @@ class TwoSidedRanker(Ranker):
     def place(self, state: UserState) -> Singles:
         """Return the features of a user."""
         if state.guest is None:
-            features: Singles = self.user_side.kernel.features[state.position]
-            return features
+            return np.asarray(self.user_side.kernel.features[state.position])
         assert state.to_landmarks is not None
         return self._place(likes_from(state.guest), *state.to_landmarks)[0]
 
@@ -373,8 +371,7 @@ class TwoSidedRanker(Ranker):
         if state.to_landmarks is not None:
             return state.to_landmarks[0].copy()
         if self.similarity.calibration is None:
-            row: Floats = self.similarity.exact_values(state.who, self.similarity.landmarks)[0]
-            return row
+            return np.asarray(self.similarity.exact_values(state.who, self.similarity.landmarks)[0])
         return self.similarity.to_landmarks(self.similarity.data.ratings.take(users=[state.position]))[0]
 
     def _terms(self, state: UserState, items: Ints, users: Ints | None) -> ScoreTerms:
@@ -421,8 +418,7 @@ class TwoSidedRanker(Ranker):
 
     def _left(self, row: Likes) -> Singles:
         """Return what the item side leaves of a row of likes, (n_items,)."""
-        rest: Singles = (row.toarray().astype(np.float32) - self.item_side.scores(row))[0]
-        return rest
+        return np.asarray((row.toarray().astype(np.float32) - self.item_side.scores(row))[0])
 
     def with_items(self, similarity: UserSimilarity) -> Self:
         """Return the ranker of data with more items, which are ranked through similar ones."""
