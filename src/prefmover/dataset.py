@@ -152,7 +152,6 @@ class Dataset:
             self._times = table if callable(times) else table()
 
     @classmethod
-    @named_in_file_options()
     def from_files(
         cls,
         ratings: str | PathLike[str],
@@ -196,35 +195,40 @@ class Dataset:
         >>> data.ratings, data.geometry.n_items
         (Ratings(2 users x 3 items, 3 ratings from 2 to 5 in steps of 0.5), 3)
         """
-        options = options or FileOptions()
-        items = (items,) if isinstance(items, str | PathLike) else items
-        if not isinstance(items, Sequence) or not all(isinstance(file, str | PathLike) for file in items):
-            raise InputError("items must be the path of a file, or a list of paths", argument="items")
-        table, times = Ratings.read(ratings, options), None
-        if options.time is not None:
-            once = options.duplicates == "error" and not table.implicit  # else the last of several
-            when = replace(
-                options, rating=options.time, duplicates="error" if once else "last", feedback="explicit",
-                scale=None, damping=None, zeros=None,
-            )  # fmt: skip
-            try:
-                times = Ratings.read(ratings, when)
-            except InputError as error:
-                raise InputError(f"times, from column {options.time!r}: {error}", argument="time") from None
-        about: dict[str, Any] = {"user_noun": user_noun, "item_noun": item_noun}
-        about |= {"name": Path(ratings).name, "terms": "your own", "times": times}
-        if not items and isinstance(features, Sequence) and not features:
-            options.refuse_item_options()
-            return cls(table, geometry_from_ratings, **about)
-        files = ItemFiles.read(*items, options=options, rated=table.items, features=features)
-        index = IdIndex("item", files.ids)
-        known = index.get(table.items) >= 0
-        _check_same_catalog(table, files.ids, known, files.name)
-        if options.missing != "far":
-            table = _keep_known(table, known, f"described by {files.name}", options.missing, DESCRIBE_OR_DROP)
-        unrated = files.ids[table.item_index.get(files.ids) < 0]
-        files = files.with_ids(as_ids([*table.items.tolist(), *unrated.tolist()], "item"))
-        return cls(table, files, files.catalog, **about)
+        with named_in_file_options():
+            options = options or FileOptions()
+            items = (items,) if isinstance(items, str | PathLike) else items
+            if not isinstance(items, Sequence) or not all(isinstance(file, str | PathLike) for file in items):
+                raise InputError("items must be the path of a file, or a list of paths", argument="items")
+            table, times = Ratings.read(ratings, options), None
+            if options.time is not None:
+                once = options.duplicates == "error" and not table.implicit  # else the last of several
+                when = replace(
+                    options, rating=options.time, duplicates="error" if once else "last", feedback="explicit",
+                    scale=None, damping=None, zeros=None,
+                )  # fmt: skip
+                try:
+                    times = Ratings.read(ratings, when)
+                except InputError as error:
+                    raise InputError(
+                        f"times, from column {options.time!r}: {error}", argument="time"
+                    ) from None
+            about: dict[str, Any] = {"user_noun": user_noun, "item_noun": item_noun}
+            about |= {"name": Path(ratings).name, "terms": "your own", "times": times}
+            if not items and isinstance(features, Sequence) and not features:
+                options.refuse_item_options()
+                return cls(table, geometry_from_ratings, **about)
+            files = ItemFiles.read(*items, options=options, rated=table.items, features=features)
+            index = IdIndex("item", files.ids)
+            known = index.get(table.items) >= 0
+            _check_same_catalog(table, files.ids, known, files.name)
+            if options.missing != "far":
+                table = _keep_known(
+                    table, known, f"described by {files.name}", options.missing, DESCRIBE_OR_DROP
+                )
+            unrated = files.ids[table.item_index.get(files.ids) < 0]
+            files = files.with_ids(as_ids([*table.items.tolist(), *unrated.tolist()], "item"))
+            return cls(table, files, files.catalog, **about)
 
     @cached_property
     def geometry(self) -> ItemGeometry | None:

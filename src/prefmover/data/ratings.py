@@ -118,7 +118,6 @@ class Ratings:
         return self.scale.implicit
 
     @classmethod
-    @named_in_file_options()
     def read(cls, path: str | PathLike[str], options: FileOptions | None = None) -> Ratings:
         r"""Read ratings from a file: CSV, TSV, any separator of one or two characters, Parquet.
 
@@ -136,12 +135,13 @@ class Ratings:
         ...     Ratings.read(path)[1], Ratings.read(path, FileOptions(rating=3))[1][661]
         ({661: 3.0, 1193: 5.0}, 978302109.0)
         """
-        options = options or FileOptions()
-        roles = {"user": options.user, "item": options.item, "rating": options.rating}
-        return from_columns(
-            read_columns(path, roles, options), duplicates=options.duplicates, scale=options.scale,
-            damping=options.damping, zeros=options.zeros,
-        )  # fmt: skip
+        with named_in_file_options():
+            options = options or FileOptions()
+            roles = {"user": options.user, "item": options.item, "rating": options.rating}
+            return from_columns(
+                read_columns(path, roles, options), duplicates=options.duplicates, scale=options.scale,
+                damping=options.damping, zeros=options.zeros,
+            )  # fmt: skip
 
     @classmethod
     def from_frame(

@@ -91,7 +91,8 @@ class Layout:
         missing = [name for name in self.columns if name not in table.first] if self.header else []
         if missing or (not self.header and len(table.first) != len(self.columns)):
             shown, n = self.separator.join(table.first), len(self.columns)
-            used = [name for one, name in SEPARATORS.items() if shown.count(one) == n - 1]
+            others = {one: name for one, name in SEPARATORS.items() if one != self.separator}
+            used = [name for one, name in others.items() if shown.count(one) == n - 1]
             problem = f"lacks the column {missing[0]!r}" if missing else f"has {len(table.first)} columns"
             problem += f", or columns separated by {used[0]}" if used else ""
             wanted = f"expected {n} columns separated by {SEPARATORS[self.separator]}, {expected!r}"
