@@ -99,6 +99,9 @@ def third_party(file):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
             names = [node.module]
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "require":  # of the extra "peers"
+            names = [one.value for one in node.args if isinstance(getattr(one, "value", None), str)]
+            names = [name for name in names if re.fullmatch(r"[a-z.]+", name)]
         else:
             continue
         for name in (full.split(".")[0] for full in names):
