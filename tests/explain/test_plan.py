@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from prefmover import MEASURES, Dataset, ItemGeometry, Measure, Ratings, pairwise, pmd
+from prefmover.data.ratings import one_user
 from prefmover.errors import InputError
-from prefmover.explain import explain_rows, explain_users
+from prefmover.explain import explain_users
 from tests.messages import names, unnamed
 
 FLOW_KEYS = {
@@ -82,8 +83,8 @@ def test_titles_come_from_the_data(data):
 @pytest.mark.parametrize("measure", MEASURES)
 def test_a_guest_is_explained_as_the_same_user(data, measure):
     """Measures that look at others see the guest next to the original, which changes item means a little."""
-    items, values = data.ratings.row(0)
-    guest = explain_rows(data, "guest", items, values, 1, measure)
+    one = one_user(data.ratings, "guest", *data.ratings.row(0))
+    guest = explain_users(data, one, 1, measure)
     user = explain_users(data, 0, 1, measure)
     assert (guest.user, guest.other) == ("guest", "bob")
     if not MEASURES[measure].uses_others:

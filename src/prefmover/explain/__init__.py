@@ -6,16 +6,9 @@ An explanation is plain data, with its own words. :mod:`~prefmover.explain.plan`
 and :mod:`~prefmover.explain.plot` draws the plan between two users.
 """
 
-from prefmover.explain.plan import UserExplanation, explain_rows, explain_users
+from prefmover.explain.plan import UserExplanation, explain_users
 from prefmover.explain.rating import RatingExplanation
 from prefmover.explain.reasons import Explainer
 from prefmover.explain.recommendation import RecommendationExplanation
 
-__all__ = [
-    "Explainer",
-    "RatingExplanation",
-    "RecommendationExplanation",
-    "UserExplanation",
-    "explain_rows",
-    "explain_users",
-]
+__all__ = ["Explainer", "RatingExplanation", "RecommendationExplanation", "UserExplanation", "explain_users"]

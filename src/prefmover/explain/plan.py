@@ -13,8 +13,7 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from prefmover._format import counted
-from prefmover._typing import Floats, Ints
-from prefmover.data.ratings import one_user
+from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.explain.text import html_table
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.axes import Axes
 
-__all__ = ["UserExplanation", "explain_rows", "explain_users"]
+__all__ = ["UserExplanation", "explain_users"]
 
 MAX_TERMS = 100
 """Terms to keep of a measure without a plan; some have one for each pair of ratings."""
@@ -228,42 +227,29 @@ def _two_ratings(flow: Flow) -> str:
 
 
 def explain_users(
-    data: Dataset, user: int, other: int, measure: str | Measure = "pmd", convention: str | None = None
-) -> UserExplanation:
-    """Return the explanation of a measure's value for two users of the data, given by position."""
-    return _explanation(data, user, other, find_measure(measure), convention)
-
-
-def explain_rows(
     data: Dataset,
-    name: Any,
-    items: Ints,
-    values: Floats,
+    user: int | Ratings,
     other: int,
     measure: str | Measure = "pmd",
     convention: str | None = None,
 ) -> UserExplanation:
-    """Return the explanation of a measure's value for a guest and a user of the data.
+    """Return the explanation of a measure's value for two users of the data, given by position.
 
-    ``name`` is what to call the guest, ``items`` are the positions of the items the guest rated, with the
-    ratings ``values``, and ``other`` is the position of the user.
+    The first may be a guest, given by ratings of the items of the data.
     """
-    row = find_measure(measure)
-    # Most measures look at the two users only. Others, such as NHSM with its item means, need all ratings.
-    users, position = (None, other) if row.uses_others else ([other], 0)
-    guest = one_user(data.ratings, name, items, values)
-    joined = data.with_guests(guest, users, with_geometry=row.needs_geometry)
-    return _explanation(joined, joined.n_users - 1, position, row, convention)
-
-
-def _explanation(data: Dataset, u: int, v: int, row: Measure, convention: str | None) -> UserExplanation:
+    row, v = find_measure(measure), other
+    if isinstance(user, Ratings):
+        # Most measures look at the two users only. Others, such as NHSM with its item means, need all.
+        users, v = (None, other) if row.uses_others else ([other], 0)
+        data = data.with_guests(user, users, with_geometry=row.needs_geometry)
+    u = data.n_users - 1 if isinstance(user, Ratings) else user
     pair, items = breakdown(data, u, v, row, convention), data.ratings.items
-    user, other = data.ratings.users[[u, v]].tolist()
+    first, second = data.ratings.users[[u, v]].tolist()
     flows = list(_shared_first(pair, row.larger_is_closer))
     shown = sorted({item for flow in (*flows, *pair.agreement) for item in (flow.source, flow.target)})
     return UserExplanation(
-        user=user,
-        other=other,
+        user=first,
+        other=second,
         measure=row.name,
         convention=row.convention(convention),
         larger_is_closer=row.larger_is_closer,
@@ -274,9 +260,7 @@ def _explanation(data: Dataset, u: int, v: int, row: Measure, convention: str | 
         certificate=pair.certificate,
         agreement=with_ids(pair.agreement, items),
         co_rated=dict(zip(items[list(pair.co_rated)].tolist(), pair.co_rated.values(), strict=True)),
-        labels={
-            id_: data.catalog.label(item) for id_, item in zip(items[shown].tolist(), shown, strict=True)
-        },
+        labels=dict(zip(items[shown].tolist(), map(data.catalog.label, shown), strict=True)),
     )
 
 

@@ -12,7 +12,7 @@ from prefmover.data.file_options import check_whole_number
 from prefmover.errors import InputError
 from prefmover.execution import Executor
 from prefmover.execution.executor import open_executor
-from prefmover.explain.plan import UserExplanation, explain_rows, explain_users
+from prefmover.explain.plan import UserExplanation, explain_users
 from prefmover.explain.rating import RatingExplanation
 from prefmover.explain.recommendation import RecommendationExplanation
 from prefmover.model.batch import By, best_items, recommend_all
@@ -114,13 +114,8 @@ class BaseRecommender(Estimator):
             )
         if isinstance(user, Iterable) and not isinstance(user, str | bytes):
             raise InputError("user is a list; for several users, call recommend_many", argument="user")
-        options: dict[str, Any] = {
-            "items": items,
-            "exclude": exclude,
-            "where": where,
-            "min_ratings": min_ratings,
-        }
-        options |= {"novelty": novelty, "diversify": diversify, "seen": seen}
+        options: dict[str, Any] = {"items": items, "exclude": exclude, "where": where}
+        options |= {"min_ratings": min_ratings, "novelty": novelty, "diversify": diversify, "seen": seen}
         return self.recommend_many([user], n, by=by, reasons=reasons, **options)[0]
 
     def recommend_many(
@@ -133,7 +128,9 @@ class BaseRecommender(Estimator):
         """
         selection = self._selection(n, by, options)
         states = [self._state(one, known=one is not None) for one in users]
-        return best_items(self, states, by, selection, reasons=reasons and self._ranker is not None)
+        if reasons:
+            states = [self._placed(state) for state in states]
+        return best_items(self, states, by, selection, self._explainer if reasons else None)
 
     def recommend_group(
         self,
@@ -241,11 +238,9 @@ class BaseRecommender(Estimator):
     def explain(self, user: Any, other: Any) -> UserExplanation:
         """Explain the distance or similarity of a user (an id or a :class:`UserState`) and another, by id."""
         state, similarity = self._state(user, known=True), self.similarity_
-        measure, convention = similarity.measure, similarity.convention
         v = self.data_.ratings.user_position(other)
-        if state.position >= 0:
-            return explain_users(self.data_, state.position, v, measure, convention)
-        return explain_rows(self.data_, state.name, state.rated, state.given, v, measure, convention)
+        one = state.position if state.guest is None else state.guest
+        return explain_users(self.data_, one, v, similarity.measure, similarity.convention)
 
     def explain_recommendation(self, user: Any, item: Any) -> RecommendationExplanation:
         """Return why an item is recommended: the user's own ratings, and those of people with similar taste.
@@ -304,4 +299,5 @@ class BaseRecommender(Estimator):
             raise InputError(
                 'by="rating" needs explicit ratings, and these data are implicit feedback; leave out by='
             )
+        assert (self.predictor_ if by == "rating" else self.ranker_) is not None  # or it says why
         return Selection(self.data_, n, **options)

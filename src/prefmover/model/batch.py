@@ -23,9 +23,10 @@ from prefmover.dataset import Dataset, geometry_if
 from prefmover.execution import Executor
 from prefmover.execution.checkpoint import Calls, Checkpoint, run_blocks
 from prefmover.execution.threads import run, slices
+from prefmover.explain.reasons import Explainer
 from prefmover.explain.recommendation import RecommendationExplanation
 from prefmover.items.geometry import ItemGeometry
-from prefmover.predict.predictor import HOW, UserState, clip, how_predicted
+from prefmover.predict.predictor import HOW, Predictor, UserState, clip, how_predicted
 from prefmover.rank.ranker import SideScores
 from prefmover.rank.recommendations import RecommendationTable, Selection
 
@@ -62,42 +63,43 @@ def best_items(
     states: Sequence[UserState],
     by: By,
     selection: Selection,
-    *,
-    reasons: bool = False,
+    explainer: Explainer | None = None,
 ) -> RecommendationTable:
-    """Return the list of each user, with the reasons for its items if they are wanted."""
+    """Return the list of each user, with the reasons for its items if somebody explains them."""
     lists = Lists.empty(len(states), selection.n)
     why: list[list[RecommendationExplanation]] = []
     for block in slices(len(states), BLOCK_USERS):
-        some = [model._placed(state) for state in states[block]] if reasons else states[block]
+        some = states[block]
         part = Lists(lists.positions[block], lists.scores[block], lists.ratings[block], lists.how[block])
         scores: list[SideScores | None] = []
-        for row, (values, sides) in enumerate(item_scores(model, some, by, sides=reasons)):
+        for row, (values, sides) in enumerate(item_scores(model, some, by, sides=explainer is not None)):
             chosen = selection.best(values, some[row].rated)
             part.positions[row, : len(chosen)] = chosen
             part.scores[row, : len(chosen)] = values[chosen]
             scores.append(sides)
-        if model.predicts:
-            _add_ratings(model, some, part)
-        if reasons:
+        if model._predictor is not None:
+            _add_ratings(model._predictor, some, part)
+        if explainer is not None:
             for row, state in enumerate(some):
                 chosen = part.positions[row][part.positions[row] >= 0]
                 ratings = part.ratings[row, : len(chosen)].tolist()
                 predicted = [None if rating != rating else rating for rating in ratings]
-                why.append(model.explainer_.explain(state, chosen, predicted, scores[row]))
+                why.append(explainer.explain(state, chosen, predicted, scores[row]))
     names = [state.name for state in states]
-    return RecommendationTable(names, *lists, model.data_, why if reasons else None)
+    return RecommendationTable(names, *lists, model.data_, why if explainer is not None else None)
 
 
 def item_scores(
     model: BaseRecommender, states: Sequence[UserState], by: By, *, sides: bool = False
 ) -> Iterator[tuple[Floats, SideScores | None]]:
     """Yield the scores of all items for each user, and if wanted their sides by the ranking."""
+    predictor, ranker = model._predictor, model._ranker
     if by == "rating":
+        assert predictor is not None  # the model has checked
         everything = np.arange(model.data_.n_items)
-        yield from ((model.predictor_.scores(state, everything).values, None) for state in states)
+        yield from ((predictor.scores(state, everything).values, None) for state in states)
         return
-    ranker = model.ranker_
+    assert ranker is not None
     if sides:
         scored = (ranker.scores(state) for state in states)
         yield from ((one.total[0], one) for one in scored)
@@ -108,20 +110,20 @@ def item_scores(
         yield next(rows) if state.position >= 0 else ranker.scores(state).total[0], None
 
 
-def _add_ratings(model: BaseRecommender, states: Sequence[UserState], lists: Lists) -> None:
+def _add_ratings(predictor: Predictor, states: Sequence[UserState], lists: Lists) -> None:
     """Predict the ratings of all items in the lists: many known users together, others one by one."""
     known = np.array([state.position for state in states], np.int64)
     together = known >= 0 if len(states) > 1 else np.zeros(1, bool)
     there = (lists.positions >= 0) & together[:, None]
     users, items = np.repeat(known, lists.positions.shape[1])[there.ravel()], lists.positions[there]
-    scale = model.data_.ratings.scale
+    scale = predictor.similarity.data.ratings.scale
     if len(users):
-        predicted = model.predictor_.predict(users, items)
+        predicted = predictor.predict(users, items)
         lists.ratings[there] = clip(predicted.values, scale)[0]
         lists.how[there] = how_predicted(users, items, predicted.n_neighbors)
     for row in np.flatnonzero(~together).tolist():
         chosen = lists.positions[row][lists.positions[row] >= 0]
-        values, has_neighbors = model.predictor_.expected(states[row], chosen)
+        values, has_neighbors = predictor.expected(states[row], chosen)
         lists.ratings[row, : len(chosen)] = clip(values, scale)[0]
         user = np.full(len(chosen), 0 if states[row].is_known else -1)
         lists.how[row, : len(chosen)] = how_predicted(user, chosen, has_neighbors)

@@ -18,17 +18,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from prefmover._format import counted
 from prefmover._typing import Floats
 from prefmover.errors import InputError
 from prefmover.explain.recommendation import member_reason
 from prefmover.model.batch import By, item_scores
 from prefmover.predict.predictor import UserState, clip
-from prefmover.rank.recommendations import Selection
+from prefmover.rank.recommendations import ItemList, Selection
 
 if TYPE_CHECKING:
     from prefmover.model.base_recommender import BaseRecommender
@@ -104,26 +103,12 @@ class GroupRecommendation:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class GroupRecommendations(Sequence[GroupRecommendation]):
+class GroupRecommendations(ItemList[GroupRecommendation]):
     """Recommended items for a group, the best first; ``combine`` says how members' scores were combined."""
 
     group: tuple[Any, ...]
     combine: Combine
     _items: tuple[GroupRecommendation, ...]
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    @overload
-    def __getitem__(self, k: int) -> GroupRecommendation: ...
-
-    @overload
-    def __getitem__(self, k: slice) -> GroupRecommendations: ...
-
-    def __getitem__(self, k: int | slice) -> GroupRecommendation | GroupRecommendations:
-        if isinstance(k, slice):
-            return GroupRecommendations(self.group, self.combine, self._items[k])
-        return self._items[k]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the group and its recommendations, ready for JSON."""
@@ -138,23 +123,18 @@ class GroupRecommendations(Sequence[GroupRecommendation]):
         import pyarrow as pa
 
         rows = [(k, one, member) for k, one in enumerate(self, 1) for member in one.members]
-        return pa.table(
-            {
-                "rank": pa.array([k for k, _, _ in rows], pa.int64()),
-                "item": pa.array([one.item for _, one, _ in rows]),
-                "title": pa.array([one.title for _, one, _ in rows], pa.string()),
-                "score": pa.array([one.score for _, one, _ in rows], pa.float64()),
-                "n_ratings": pa.array([one.n_ratings for _, one, _ in rows], pa.int64()),
-                "member": pa.array([str(member.user) for _, _, member in rows], pa.string()),
-                "member_score": pa.array([member.score for _, _, member in rows], pa.float64()),
-                "member_rating": pa.array([member.rating for _, _, member in rows], pa.float64()),
-            }
-        )
+        types = {"title": pa.string(), "score": pa.float64(), "n_ratings": pa.int64()}
+        columns = {"rank": pa.array([k for k, _, _ in rows], pa.int64())}
+        columns["item"] = pa.array([one.item for _, one, _ in rows])
+        for name, kind in types.items():
+            columns[name] = pa.array([getattr(one, name) for _, one, _ in rows], kind)
+        columns["member"] = pa.array([str(member.user) for _, _, member in rows], pa.string())
+        for name in ("score", "rating"):
+            columns[f"member_{name}"] = pa.array([getattr(one, name) for _, _, one in rows], pa.float64())
+        return pa.table(columns)
 
     def __repr__(self) -> str:
-        names, items = ", ".join(map(str, self.group)), ", ".join(one.title for one in self._items[:3])
-        more = ", ..." if len(self) > 3 else ""
-        return f"GroupRecommendations({names}; {counted(len(self), 'item')}: {items}{more})"
+        return f"GroupRecommendations({', '.join(map(str, self.group))}; {self._titles()})"
 
 
 def recommend_together(

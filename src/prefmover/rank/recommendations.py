@@ -19,8 +19,8 @@ where the scores are scaled to [0, 1], and s(i, j) is the similarity of items.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, overload
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,16 @@ from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.predict.predictor import HOW, How, id_column
 
-__all__ = ["RECOMMENDATION_FIELDS", "Recommendation", "RecommendationTable", "Recommendations", "Selection"]
+__all__ = [
+    "RECOMMENDATION_FIELDS",
+    "ItemList",
+    "Recommendation",
+    "RecommendationTable",
+    "Recommendations",
+    "Selection",
+]
+
+Listed = TypeVar("Listed")
 
 POOL = 10  # candidates for each item of a list, with novelty or diversity
 
@@ -81,24 +90,40 @@ class Recommendation:
 RECOMMENDATION_FIELDS = [one.name for one in fields(Recommendation) if one.name != "why"]
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Recommendations(Sequence[Recommendation]):
-    """Recommended items for a user (an id, or the name of a guest), the best first."""
+class ItemList(Sequence[Listed]):
+    """Recommended items, the best first, in a dataclass with a field ``_items``; slices are of its class."""
 
-    user: Any
-    _items: tuple[Recommendation, ...]
+    __slots__ = ()
+
+    _items: tuple[Any, ...]
 
     def __len__(self) -> int:
         return len(self._items)
 
     @overload
-    def __getitem__(self, k: int) -> Recommendation: ...
+    def __getitem__(self, k: int) -> Listed: ...
 
     @overload
-    def __getitem__(self, k: slice) -> Recommendations: ...
+    def __getitem__(self, k: slice) -> Self: ...
 
-    def __getitem__(self, k: int | slice) -> Recommendation | Recommendations:
-        return Recommendations(self.user, self._items[k]) if isinstance(k, slice) else self._items[k]
+    def __getitem__(self, k: int | slice) -> Listed | Self:
+        if isinstance(k, slice):
+            part: Self = replace(self, _items=self._items[k])  # type: ignore[type-var]
+            return part
+        one: Listed = self._items[k]
+        return one
+
+    def _titles(self) -> str:
+        items = ", ".join(one.title for one in self._items[:3])
+        return f"{counted(len(self), 'item')}: {items}{', ...' if len(self) > 3 else ''}"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Recommendations(ItemList[Recommendation]):
+    """Recommended items for a user (an id, or the name of a guest), the best first."""
+
+    user: Any
+    _items: tuple[Recommendation, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the user and the recommendations, ready for JSON."""
@@ -115,9 +140,7 @@ class Recommendations(Sequence[Recommendation]):
         return pa.table(columns)
 
     def __repr__(self) -> str:
-        items = ", ".join(one.title for one in self._items[:3])
-        more = ", ..." if len(self) > 3 else ""
-        return f"Recommendations({self.user!r}, {counted(len(self), 'item')}: {items}{more})"
+        return f"Recommendations({self.user!r}, {self._titles()})"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
