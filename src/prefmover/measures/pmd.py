@@ -31,6 +31,16 @@ from prefmover.ot.problem import TransportProblem
 from prefmover.ot.sinkhorn import sinkhorn
 from prefmover.ot.solve import Transport, solve
 
+__all__ = [
+    "GroundMetric",
+    "TransportSpace",
+    "UserTransport",
+    "item_space",
+    "pmd",
+    "pmd_breakdown",
+    "preference_mover",
+]
+
 _pmd = LazyModule("prefmover.measures._pmd")
 
 FEW = 20  # pairs for which a query-major layout does not pay
