@@ -3,8 +3,7 @@
 import pytest
 
 from prefmover.errors import InputError
-from prefmover.items.catalog import Catalog
-from prefmover.items.filters import parse_where
+from prefmover.items.catalog import Catalog, parse_where
 from tests.messages import names
 
 FILMS = Catalog(

@@ -71,7 +71,7 @@ class SelectionOptions:
 
     def arguments(self, data: Dataset) -> dict[str, Any]:
         """Return the arguments of a model's ``recommend``."""
-        from prefmover.items.filters import parse_where
+        from prefmover.items.catalog import parse_where
 
         candidates = [*(self.item or ()), *(_candidates(self.item_file) if self.item_file else ())]
         return {

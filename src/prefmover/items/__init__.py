@@ -2,7 +2,7 @@
 
 ::
 
-    files ─ files.py ─ table.py ─┬─ Catalog: titles, years, genres (catalog.py, filters.py)
+    files ─ files.py ─ table.py ─┬─ Catalog: titles, years, genres (catalog.py)
                                  │
     tags, genres, texts, ratings ┴─ features.py ───── ItemVectors ─ ItemGeometry (geometry.py)
     vectors, encoders ─ blocks.py   tag_profiles.py                 _angles.py

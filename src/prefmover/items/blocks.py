@@ -8,7 +8,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from prefmover.data.ids import as_ids
 from prefmover.errors import InputError
 from prefmover.items.features import ItemVectors, finite_rows
 
-__all__ = ["Encoder", "FeatureSource", "NamedRows", "encode_texts", "read_npz", "rows_of"]
+__all__ = ["Encoder", "FeatureSource", "encode_texts", "read_npz", "rows_of"]
 
 Encoder: TypeAlias = Callable[[list[str]], Any]
 """A function from n texts to an array (n, d)."""
@@ -34,15 +34,7 @@ UNREADABLE = (
 )  # fmt: skip
 
 
-class NamedRows(NamedTuple):
-    """Rows of numbers by item; rows of zeros are of items without a vector."""
-
-    name: str
-    ids: Ids
-    vectors: Floats
-
-
-def read_npz(path: str | os.PathLike[str], *, ids: str | None = None) -> NamedRows:
+def read_npz(path: str | os.PathLike[str], *, ids: str | None = None) -> ItemVectors:
     """Return the ids and vectors in a ``.npz`` file, as :func:`numpy.savez` writes it.
 
     Parameters
@@ -61,13 +53,14 @@ def read_npz(path: str | os.PathLike[str], *, ids: str | None = None) -> NamedRo
     ...     path = Path(folder, "sound.npz")
     ...     np.savez(path, song_id=["x", "y"], vectors=[[1.0, 2.0], [0.5, 0.0]])
     ...     sound = read_npz(path)
-    >>> sound.name, sound.ids.tolist(), sound.vectors.shape
+    >>> sound.name, sound.items.tolist(), sound.vectors.shape
     ('sound', ['x', 'y'], (2, 2))
     """
     file = os.fspath(path)
     arrays = _arrays(file)
     shapes = ", ".join(f"{key} {array.shape}" for key, array in arrays.items()) or "none"
-    vectors = _vectors_key(arrays)
+    tables = [key for key, array in arrays.items() if array.ndim == 2 and array.dtype.kind in "fiu"]
+    vectors = _usual(VECTOR_NAMES, tables) or (tables[0] if len(tables) == 1 else None)
     if vectors is None:
         raise InputError(f"{file} has no array 'vectors' of one row per item (arrays: {shapes})")
     n = len(arrays[vectors])
@@ -88,7 +81,7 @@ def read_npz(path: str | os.PathLike[str], *, ids: str | None = None) -> NamedRo
     X = finite_rows(f"{file}: {vectors}", rows, items)
     if not X.any():
         raise InputError(f"{file}: every vector is zero; there is nothing to compare items by")
-    return NamedRows(Path(file).stem, items, X)
+    return ItemVectors(items, X, Path(file).stem)
 
 
 def _arrays(file: str) -> dict[str, Any]:
@@ -111,38 +104,24 @@ def _arrays(file: str) -> dict[str, Any]:
         ) from None
 
 
-def _vectors_key(arrays: dict[str, Any]) -> str | None:
-    tables = [key for key, array in arrays.items() if array.ndim == 2 and array.dtype.kind in "fiu"]
-    usual = [key for name in VECTOR_NAMES for key in tables if plain_name(key) == name]
-    return usual[0] if usual else tables[0] if len(tables) == 1 else None
+def _usual(names: Sequence[str], keys: Sequence[str]) -> str | None:
+    return next((key for name in names for key in keys if plain_name(key) == name), None)
 
 
 def _ids_key(listed: Sequence[str]) -> str | None:
-    usual = [key for name in ID_NAMES for key in listed if plain_name(key) == name]
-    if usual:
-        return usual[0]
     position = find_usual("item", listed)
-    if position is not None:
-        return listed[position]
-    return listed[0] if len(listed) == 1 else None
+    if position is None and len(listed) == 1:
+        position = 0
+    return _usual(ID_NAMES, listed) or (None if position is None else listed[position])
 
 
-def rows_of(source: FeatureSource, ids: Ids, *, item_id: str | None = None, k: int = 0) -> NamedRows:
-    """Return a block of features by item, from any source.
+def rows_of(source: FeatureSource, ids: Ids, *, item_id: str | None = None, k: int = 0) -> ItemVectors:
+    """Return a block of features from any source; functions are called with the ids.
 
-    Parameters
-    ----------
-    source
-        A ``.npz`` file, vectors, or a function, which is called with the ids.
-    ids
-        The items of the data.
-    item_id
-        Name of the array of ids in files that have it.
-    k
-        The position of the source, which names a function without a name.
+    ``item_id`` names the array of ids in files, and the position ``k`` a function without a name.
     """
     if isinstance(source, ItemVectors):
-        return NamedRows(source.name, source.items, finite_rows(source.name, source.vectors, source.items))
+        return source._replace(vectors=finite_rows(source.name, source.vectors, source.items))
     if isinstance(source, str | os.PathLike):
         return read_npz(source, ids=item_id)
     if not callable(source):
@@ -151,13 +130,7 @@ def rows_of(source: FeatureSource, ids: Ids, *, item_id: str | None = None, k: i
             "function from item ids to an array"
         )
     name = getattr(source, "__name__", "").strip("<>") or f"features {k + 1}"
-    found = np.asarray(source(ids.tolist()))
-    if found.ndim != 2 or len(found) != len(ids) or not found.shape[1]:
-        raise InputError(
-            f"the function {name!r} returned an array of shape {found.shape} for {len(ids):,} items; "
-            f"expected ({len(ids)}, d), one row for each item"
-        )
-    return NamedRows(name, ids, finite_rows(f"the result of {name!r}", found, ids))
+    return ItemVectors(ids, finite_rows(f"the result of {name!r}", source(ids.tolist()), ids), name)
 
 
 def encode_texts(texts: Sequence[str], encoder: Encoder | str) -> Floats:
@@ -177,14 +150,9 @@ def encode_texts(texts: Sequence[str], encoder: Encoder | str) -> Floats:
     known = [k for k, text in enumerate(texts) if text.strip()]
     if not known:
         return np.zeros((len(texts), 1))
-    found = np.asarray(encode([texts[k] for k in known]))
-    if found.ndim != 2 or len(found) != len(known) or not found.shape[1]:
-        raise InputError(
-            f"the encoder returned an array of shape {found.shape} for {len(known):,} texts; expected "
-            f"({len(known)}, d), one row for each text"
-        )
+    found = finite_rows("the encoder's result", encode([texts[k] for k in known]), np.asarray(known))
     out = np.zeros((len(texts), found.shape[1]))
-    out[known] = finite_rows("the encoder's result", found, np.asarray(known))
+    out[known] = found
     return out
 
 

@@ -1,4 +1,4 @@
-"""Catalog: titles, years and genres of items, and the search for a title."""
+"""Catalog: titles, years and genres of items; the search for a title, and conditions such as "year<1990"."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from prefmover._typing import Bools, Ids, Ints
 from prefmover.data.file_options import find_column
 from prefmover.data.ids import MISSING_ID, IdIndex, as_ids, frozen, show
 from prefmover.errors import InputError, UnknownIdError, close_names
-from prefmover.items import filters
 
-__all__ = ["Catalog", "Names", "parse_year", "plain_text", "plain_title", "split_year"]
+__all__ = ["Catalog", "Names", "parse_where", "parse_year", "plain_text", "plain_title", "split_year"]
 
 YEAR = r"\s*(-?\d{1,9})(?:\.0*)?\s*"
 DATE = r"\s*(?:(\d{4})-\d{1,2}(?:-\d{1,2})?(?:[T ].*)?|\d{1,2}[./]\d{1,2}[./](\d{4}))\s*"
@@ -28,6 +27,9 @@ ARTICLES = (
 )
 TRAILING_ARTICLE = re.compile(rf"^(.*), ({ARTICLES})'?$")
 LEADING_ARTICLE = re.compile(rf"^({ARTICLES}) (?=\S)")
+
+CONDITION = re.compile(r"\s*([^<>=]*?[^<>=\s])\s*(<=|>=|[<>=])\s*(.*\S)\s*", re.DOTALL)
+ALIASES = {"years": "year", "genres": "genre", "titles": "title"}
 
 
 def plain_text(text: str) -> str:
@@ -62,17 +64,8 @@ def _folded(text: str) -> str:
 
 
 class Names:
-    """Names that people search for: titles or ids.
+    """Names that people search for: titles or ids. A year (0 for none) may be typed after its name.
 
-    Parameters
-    ----------
-    names
-        One for each entry.
-    years
-        The year of each entry, 0 for none: it may be typed after the name.
-
-    Examples
-    --------
     >>> names = Names(["Die Hard", "Hard", "Hardware", "M*A*S*H"], [1988, 0, 0, 0])
     >>> names.ranks("hard"), names.ranks("die"), names.ranks("hard 19"), names.ranks("*")
     ({0: 1, 1: 0, 2: 2}, {0: 2}, {0: 2}, {3: 3})
@@ -187,12 +180,17 @@ class Catalog:
             ) from None
         for name in ("item", "title"):
             find_column(name, frame.columns, name, "the frame of items")
-        ids, titles, years, genres = (
+        ids, titles, values, genres = (
             _values(frame[name]) if name in frame.columns else []
             for name in ("item", "title", "year", "genres")
         )
-        years, genres = _years(years, ids), [_genres(some) for some in genres]
-        return cls(ids, _titles(ids, titles), years or None, genres or None)
+        years = [parse_year(value) for value in values]
+        if None in years:
+            k = years.index(None)
+            wrong = f"the year of item {show(ids[k])} in the frame of items is {values[k]!r}"
+            raise InputError(f"{wrong}; give a number")
+        titles, lists = _titles(ids, titles), [_genres(some) for some in genres]
+        return cls(ids, titles, [year or 0 for year in years] or None, lists or None)
 
     def extended(self, other: Catalog) -> Catalog:
         """Return this catalog with the items of another one after it."""
@@ -261,7 +259,18 @@ class Catalog:
         >>> films.matching({"year": (None, 1980), "genre": "horror"})
         array([ True, False])
         """
-        return filters.matching(self, where)
+        if not isinstance(where, Mapping):
+            raise InputError(
+                f'where is of type {type(where).__name__}; give a dictionary, such as {{"year": 1994}}'
+            )
+        tests = {"year": _in_years, "genre": _has_genre, "title": _in_title}
+        mask = np.ones(len(self), dtype=bool)
+        for name, value in where.items():
+            column = ALIASES.get(str(name).casefold(), str(name).casefold())
+            if column not in tests:
+                raise InputError(f"where: there is no column {name!r}; the columns are {', '.join(tests)}")
+            mask &= tests[column](self, value)
+        return mask
 
     @cached_property
     def _names(self) -> Names:
@@ -328,16 +337,6 @@ def parse_year(value: Any) -> int | None:
     return int(next(filter(None, match.groups()))) if match else None
 
 
-def _years(values: Sequence[Any], ids: Sequence[Any]) -> list[int]:
-    years = [parse_year(value) for value in values]
-    if None in years:
-        k = years.index(None)
-        raise InputError(
-            f"the year of item {show(ids[k])} in the frame of items is {values[k]!r}; give a number"
-        )
-    return [year or 0 for year in years]
-
-
 def _genres(genres: Any) -> list[str]:
     if isinstance(genres, str):
         return [genre.strip() for genre in genres.split("|") if genre.strip()]
@@ -354,3 +353,93 @@ def split_year(text: str) -> tuple[str, int]:
     """
     match = re.fullmatch(r"\s*(.*?)\s*\((\d{4})(?:[-\u2013]\d{0,4})?\)\s*", text, re.DOTALL)
     return (match[1], int(match[2])) if match and match[1] else (text.strip(), 0)
+
+
+def parse_where(texts: str | Sequence[str]) -> dict[str, Any]:
+    """Return conditions that were typed as COLUMN=VALUE, or year>=VALUE; all of them must hold.
+
+    >>> parse_where(["year=1980..1999", "genre=Horror|Thriller"])
+    {'year': (1980, 1999), 'genre': ['Horror', 'Thriller']}
+    >>> parse_where("year=1994"), parse_where("year=..1960"), parse_where("title=star")
+    ({'year': [1994]}, {'year': (None, 1960)}, {'title': ['star']})
+    >>> parse_where("year >= 1990"), parse_where("year<1960")
+    ({'year': (1990, None)}, {'year': (None, 1959)})
+    """
+    where: dict[str, Any] = {}
+    for text in [texts] if isinstance(texts, str) else texts:
+        match = CONDITION.fullmatch(text)
+        if match is None:
+            raise InputError(f"{text!r} is not a condition; give COLUMN=VALUE, such as genre=Horror|Thriller")
+        column, sign, value = match.groups()
+        column = ALIASES.get(column.casefold(), column.casefold())
+        if sign != "=" and column != "year":
+            raise InputError(f"{text!r}: {sign} is for years; give {column}={value}")
+        if column in where:
+            raise InputError(f"there are two conditions on {column}; give one, such as {column}={value}|...")
+        where[column] = (
+            _typed_years(value, sign) if column == "year" else [one.strip() for one in value.split("|")]
+        )
+    return where
+
+
+def _typed_years(text: str, sign: str) -> Any:
+    """Return the years in "1980..1999", "1980..", "..1999" or "1994|1995"; or those before or after one."""
+    try:
+        if sign != "=":
+            year = int(text) + {">": 1, "<": -1}.get(sign, 0)
+            return (year, None) if sign.startswith(">") else (None, year)
+        if ".." in text:
+            low, high = (int(end) if end.strip() else None for end in text.split(".."))
+            return (low, high)
+        return [int(part) for part in text.split("|")]
+    except ValueError:
+        raise InputError(
+            f"year is {text!r}; give a year (1994), a range (1980..1999), or 1994|1996"
+        ) from None
+
+
+def _in_years(catalog: Catalog, value: Any) -> Bools:
+    if not catalog.years.any():
+        raise InputError("where: no item has a year; leave the condition on year out")
+    known = catalog.years != 0
+    if isinstance(value, tuple) and len(value) == 2:
+        low, high = (None if end is None else _year(end) for end in value)
+        if low is not None and high is not None and low > high:
+            raise InputError(f"where: year is from {low} to {high}; give the earlier year first")
+        ends = (-np.inf if low is None else low, np.inf if high is None else high)
+        return np.asarray(known & (catalog.years >= ends[0]) & (catalog.years <= ends[1]))
+    several = value if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+    return np.asarray(known & np.isin(catalog.years, [_year(one) for one in several]))
+
+
+def _year(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise InputError(f"where: {value!r} is not a year; give 1994, (1980, 1999) or a list of years")
+    return int(value)
+
+
+def _has_genre(catalog: Catalog, value: Any) -> Bools:
+    genres = sorted({genre for some in catalog.genres for genre in some})
+    if not genres:
+        raise InputError("where: no item has a genre; leave the condition on genre out")
+    known = {genre.casefold() for genre in genres}
+    wanted = [text.strip().casefold() for text in _texts(value, "genre")]
+    for one in wanted:
+        if one not in known:
+            close = close_names(one, genres) or genres[:12]
+            raise InputError(f"where: no item has the genre {one!r}; there are {', '.join(map(repr, close))}")
+    return np.array([any(g.casefold() in wanted for g in some) for some in catalog.genres], dtype=bool)
+
+
+def _in_title(catalog: Catalog, value: Any) -> Bools:
+    wanted = [plain_title(text) for text in _texts(value, "title")]
+    if not all(wanted):
+        raise InputError(f"where: title is {value!r}; give some letters or digits of it")
+    return np.array([any(one in title for one in wanted) for title in catalog.plain_titles], dtype=bool)
+
+
+def _texts(value: Any, column: str) -> list[str]:
+    listed = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+    if not listed or not all(isinstance(one, str) and one.strip() for one in listed):
+        raise InputError(f"where: {column} is {value!r}; give a text, or a list of texts")
+    return listed

@@ -14,7 +14,7 @@ sets use them. The results are in ``docs/guide/data.md``, the experiment in ``be
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "RIDGE", "ItemVectors", "aligned", "block_weights", "combine", "finite_rows", "fixed_signs",
     "from_genres", "from_ratings", "from_tags", "from_text", "from_vectors", "genre_matrix", "normalized",
-    "random_directions", "term_counts", "tf_idf", "truncated_svd",
+    "placed", "random_directions", "term_counts", "tf_idf", "truncated_svd",
 ]
 # fmt: on
 
@@ -41,6 +41,7 @@ MAX_DENSE = 1 << 28  # entries of a dense matrix of items by genres: 2 GB
 DENSE_SVD = 500  # the smaller side of a matrix up to which its SVD is dense
 MAX_PREDICTORS = 200  # dimensions from which a missing block is predicted
 SEVERAL = 1.5  # tags per item from which an SVD finds which of them go together
+NO_GENRE = {"", "(no genres listed)", "unknown"}  # the latter two in MovieLens
 RIDGE = 0.025
 """The penalty of regressions between feature blocks, per item."""
 
@@ -283,8 +284,7 @@ def combine(*blocks: ItemVectors, weights: Sequence[float] | None = None) -> Ite
     if len(blocks) < 2:
         raise InputError(f"combine needs two or more feature blocks, got {len(blocks)}")
     w = block_weights(weights, len(blocks))
-    if len({block.items.dtype for block in blocks}) > 1:
-        raise InputError("some item ids are integers and some are strings; make them the same type")
+    _check_types(*(block.items for block in blocks))
     ids = as_ids(list(dict.fromkeys(item for block in blocks for item in block.items.tolist())), "item")
     parts = [np.sqrt(x) * aligned(block, ids) for x, block in zip(w, blocks, strict=True)]
     label = " + ".join(f"{x:g} x {block.name}" for x, block in zip(w, blocks, strict=True))
@@ -346,8 +346,7 @@ def term_counts(
     rows = tagged
     if ids is not None:
         first = as_ids(ids, "item")
-        if len(tagged) and len(first) and tagged.dtype != first.dtype:
-            raise InputError("some item ids are integers and some are strings; make them the same type")
+        _check_types(tagged, first)
         others = tagged[IdIndex("item", first).get(tagged) < 0]
         rows = as_ids([*first.tolist(), *others.tolist()], "item") if len(others) else first
         codes = IdIndex("item", rows).positions(tagged)[codes]
@@ -427,22 +426,17 @@ def genre_matrix(n: int, genres: Sequence[str | Sequence[str]]) -> tuple[list[st
     """Return the genres, sorted, and a matrix (n, genres) of 0 and 1, with one column at least."""
     if len(genres) != n:
         raise InputError(f"{len(genres)} lists of genres for {n} items; expected one per item")
-    listed = [_genre_names(g) for g in genres]
-    names = sorted(set().union(*listed))
+    listed = [g.split("|") if isinstance(g, str) else g for g in genres]
+    plain = [{name.strip() for name in some} - NO_GENRE for some in listed]
+    names = sorted(set().union(*plain))
     column = {g: k for k, g in enumerate(names)}
     if n * len(names) > MAX_DENSE:
         size = f"{len(names):,} genres for {n:,} items take {n * len(names) * 8 / 1e9:,.1f} GB"
         raise InputError(f"{size}; are these tags? from_tags has no such limit")
     X = np.zeros((n, max(len(names), 1)))
-    for k, some in enumerate(listed):
+    for k, some in enumerate(plain):
         X[k, [column[g] for g in some]] = 1.0
     return names, X
-
-
-def _genre_names(genres: str | Iterable[str]) -> set[str]:
-    """Return the names of genres, without those by which MovieLens says that there are none."""
-    parts = genres.split("|") if isinstance(genres, str) else genres
-    return {g.strip() for g in parts} - {"", "(no genres listed)", "unknown"}
 
 
 def normalized(ids: Ids, X: Floats, name: str) -> ItemVectors:
@@ -450,14 +444,23 @@ def normalized(ids: Ids, X: Floats, name: str) -> ItemVectors:
     return ItemVectors(frozen(ids), frozen(_unit_rows(X)), name)
 
 
-def aligned(block: ItemVectors, ids: Ids) -> Floats:
-    """Return the unit rows of a block for some items, in their order; zeros for those that it lacks."""
-    if len(block.items) and len(ids) and block.items.dtype != ids.dtype:
-        raise InputError(f"item ids are integers or strings, but not both; those of {block.name!r} differ")
+def placed(block: ItemVectors, ids: Ids) -> Floats:
+    """Return the rows of a block for some items, in their order; zeros for those that it lacks."""
+    _check_types(block.items, ids, what=f"{block.name}: ")
     X = np.zeros((len(ids), block.vectors.shape[1]))
     at = IdIndex("item", ids).get(block.items)
-    X[at[at >= 0]] = _unit_rows(block.vectors)[at >= 0]
+    X[at[at >= 0]] = block.vectors[at >= 0]
     return X
+
+
+def aligned(block: ItemVectors, ids: Ids) -> Floats:
+    """Return the rows of :func:`placed` with length 1."""
+    return placed(block._replace(vectors=_unit_rows(block.vectors)), ids)
+
+
+def _check_types(*several: Ids, what: str = "") -> None:
+    if len({ids.dtype for ids in several if len(ids)}) > 1:
+        raise InputError(f"{what}some item ids are integers and some are strings; make them the same type")
 
 
 def block_weights(weights: Sequence[float] | None, n_blocks: int, *, zero: bool = False) -> list[float]:
@@ -475,30 +478,27 @@ def _unit_rows(X: Floats) -> Floats:
     return np.asarray(X / lengths)
 
 
-def finite_rows(what: str, values: npt.ArrayLike, ids: Ids) -> Floats:
+def finite_rows(what: str, values: Any, ids: Ids) -> Floats:
     """Return an array (n, d) as float64; what is no number, or not one row for each item, is an error."""
     try:
         array = np.asarray(values)
     except ValueError:  # rows of different lengths
-        raise _uneven(what, values, ids) from None
+        lengths = [np.size(row) for row in values]
+        k = next((k for k, length in enumerate(lengths) if length != lengths[0]), 0)
+        item = show(ids[k]) if k < len(ids) else k
+        raise InputError(
+            f"{what}: item {item} has {lengths[k]:,} numbers, but {show(ids[0])} has {lengths[0]:,}; give "
+            "every item the same number of them"
+        ) from None
     if array.dtype.kind not in "fiub":
         raise InputError(f"{what} must be real numbers, not {array.dtype}")
     array = array.astype(np.float64)
     if array.ndim != 2 or len(array) != len(ids):
-        raise InputError(f"{what} has shape {array.shape} for {len(ids)} item ids; expected one row per item")
+        raise InputError(
+            f"{what} has shape {array.shape} for {len(ids)} items; expected one row for each item"
+        )
     bad = ~np.isfinite(array).all(axis=1)
     if bad.any():
         row = f"{what}: the row of item {show(ids[bad][0])}"
         raise InputError(f"{row} has a missing or infinite number; fill it in, or leave out the item")
     return array
-
-
-def _uneven(what: str, values: Any, ids: Ids) -> InputError:
-    """Return the error about the first row that is not as long as the first one."""
-    lengths = [np.size(row) for row in values]
-    k = next((k for k, length in enumerate(lengths) if length != lengths[0]), 0)
-    item = show(ids[k]) if k < len(ids) else k
-    return InputError(
-        f"{what}: item {item} has {lengths[k]:,} numbers, but {show(ids[0])} has {lengths[0]:,}; give every "
-        "item the same number of them"
-    )

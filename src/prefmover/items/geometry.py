@@ -48,15 +48,10 @@ CHECKED_ITEMS = 400  # the largest number of items for which the triangle inequa
 
 
 class BlockWeight(NamedTuple):
-    """The weight of a feature block in a geometry, and what the block is worth.
+    """The weight of a feature block in a geometry, the number of items that have it, and what it is worth.
 
-    Attributes
-    ----------
-    n_items
-        The number of items that have the block.
-    error, error_without
-        Error of the held-out ratings with all blocks and without this one; None if the weights were given,
-        or if there is no other block.
+    That is the error of held-out ratings with all blocks, and without this one: None if the weights were
+    given, or if there is no other block.
     """
 
     name: str
@@ -400,11 +395,14 @@ class ItemGeometry:
             raise InputError("every item of the new geometry is here already; there is nothing to add")
         ids = as_ids([*self.items.tolist(), *other.items[new].tolist()], "item")
         known, present = np.flatnonzero(at >= 0), at[at >= 0]
-        if self._same_space(other, present, known):
-            assert self.vectors is not None
-            assert other.vectors is not None
-            vectors = frozen(np.concatenate([self.vectors, other.vectors[new]]))
-            lazy = self._with(items=ids, grid=None, vectors=vectors)
+        mine, theirs = self.vectors, other.vectors
+        if (
+            mine is not None
+            and theirs is not None
+            and mine.shape[1] == theirs.shape[1]
+            and np.allclose(mine[present], theirs[known], rtol=0, atol=1e-6)
+        ):
+            lazy = self._with(items=ids, grid=None, vectors=frozen(np.concatenate([mine, theirs[new]])))
             if self.grid is None:
                 return lazy
             return lazy._with(grid=frozen(_joined(self.grid, lazy.units(np.arange(n, len(ids)), None))))
@@ -426,14 +424,6 @@ class ItemGeometry:
         is_metric = other.is_metric if same else None
         by = other.metric_by if same else "unknown"
         return self._with(items=ids, is_metric=is_metric, metric_by=by, grid=grid, vectors=None)
-
-    def _same_space(self, other: Self, present: Ints, known: Ints) -> bool:
-        """Return whether vectors of another geometry can be compared with those of this one."""
-        if self.vectors is None or other.vectors is None or self.to_distance != other.to_distance:
-            return False
-        if self.vectors.shape[1] != other.vectors.shape[1]:
-            return False
-        return np.allclose(self.vectors[present], other.vectors[known], rtol=0, atol=1e-6)
 
     def block(self, rows: npt.ArrayLike | None = None, columns: npt.ArrayLike | None = None) -> Floats:
         """Return the distances d(i, j) of item positions ``rows`` x ``columns``; None means all."""

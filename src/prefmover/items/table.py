@@ -25,21 +25,21 @@ import logging
 import os
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from prefmover._typing import Floats, Ids
+from prefmover._typing import Ids
 from prefmover.data.delimited import BadLines
 from prefmover.data.file_options import FileOptions
 from prefmover.data.ids import as_ids, is_integer
 from prefmover.data.ratings import Ratings
 from prefmover.errors import FlatGeometryWarning, InputError
 from prefmover.items import features
-from prefmover.items.blocks import FeatureSource, NamedRows, rows_of
+from prefmover.items.blocks import FeatureSource, rows_of
 from prefmover.items.catalog import Catalog
 from prefmover.items.features import ItemVectors
 from prefmover.items.files import NUMBERS, ItemFile, as_text, check_columns
@@ -73,11 +73,6 @@ class _Block(NamedTuple):
     is_given: bool = False
     is_inner: bool = False
 
-    @property
-    def n_items(self) -> int:
-        """The number of items that have the block."""
-        return int(np.count_nonzero(self.vectors.vectors.any(axis=1)))
-
 
 @dataclass(frozen=True, eq=False)
 class ItemFiles:
@@ -107,8 +102,8 @@ class ItemFiles:
     genres: dict[str, list[str]] = field(default_factory=dict)
     tags: dict[str, list[tuple[str, str, float]]] = field(default_factory=dict)  # by block; "": with genres
     texts: dict[str, dict[str, str]] = field(default_factory=dict)  # by column
-    numbers: list[tuple[list[str], Floats]] = field(default_factory=list)
-    outside: dict[str, tuple[list[str], Floats]] = field(default_factory=dict)  # by name
+    numbers: list[ItemVectors] = field(default_factory=list)  # of texts of ids, like those from outside
+    outside: list[ItemVectors] = field(default_factory=list)
 
     @classmethod
     def read(
@@ -139,7 +134,7 @@ class ItemFiles:
         outside = _outside(features, files, rated, options.item_id)
         check_columns(options, files, [one.name for one in outside])
         name = " and ".join([*map(os.path.basename, paths), *(one.name for one in outside)])
-        rated_keys = {str(i) for i in ([] if rated is None else rated.tolist())}
+        rated_keys = set() if rated is None else set(_texts_of(rated).tolist())
         found = cls(name, options)._with(files, outside, rated_keys)
         if not any((found.genres, found.tags, found.texts, found.numbers, found.outside)):
             names = ", ".join(map(repr, files[0].names))
@@ -158,7 +153,7 @@ class ItemFiles:
         bad.report()
         return found.with_ids(ids)
 
-    def _with(self, files: Sequence[ItemFile], outside: Sequence[NamedRows], rated: set[str]) -> ItemFiles:
+    def _with(self, files: Sequence[ItemFile], outside: Sequence[ItemVectors], rated: set[str]) -> ItemFiles:
         """Take in files, and vectors from outside.
 
         If there are files, vectors of items that are neither listed nor rated are left out.
@@ -166,10 +161,10 @@ class ItemFiles:
         options = self.options
         for file in files:
             self._add(file)
-        for name, ids, vectors in outside:
-            keys = [str(i) for i in ids.tolist()]
-            self.outside[name] = keys, vectors
-            described = [keys[k] for k in np.flatnonzero(np.any(vectors, axis=1)).tolist()]
+        for block in outside:
+            keys = _texts_of(block.items)
+            self.outside.append(block._replace(items=keys))
+            described = keys[np.any(block.vectors, axis=1)].tolist()
             self.keys.update(dict.fromkeys(key for key in described if not files or key in rated))
         if options.encoder is not None and not self.texts:
             raise InputError("an encoder needs texts: name a column of text with text=", argument="text")
@@ -204,7 +199,8 @@ class ItemFiles:
             texts = {key: as_text(cell) for key, cell in zip(file.ids, file.column(position), strict=True)}
             self.texts.setdefault(file.names[position], {}).update(texts)
         if roles["numbers"]:
-            self.numbers.append((file.ids, file.numbers(roles["numbers"])))
+            X = file.numbers(roles["numbers"])
+            self.numbers.append(ItemVectors(np.array(file.ids, object), X, f"{X.shape[1]} numbers"))
 
     def with_ids(self, ids: Ids) -> ItemFiles:
         """Return the same descriptions over other ids, in their order; those that are new have none."""
@@ -244,8 +240,10 @@ class ItemFiles:
         found = self._combined(weights)
         if found is None:
             raise InputError(f"{self.name}: every block has weight 0; give one of them a weight")
-        rows = zip(self._blocks, weights, errors, strict=True)
-        blocks = tuple(BlockWeight(block.name, weight, block.n_items, *both) for block, weight, both in rows)
+        blocks = tuple(
+            BlockWeight(block.name, weight, int(block.vectors.vectors.any(axis=1).sum()), *both)
+            for block, weight, both in zip(self._blocks, weights, errors, strict=True)
+        )
         name = f"{found.name} of {self.name}"
         if any(one.error is not None for one in blocks):
             name += ", weights chosen on held-out ratings"
@@ -257,19 +255,32 @@ class ItemFiles:
         return geometry
 
     def _warn_if_flat(self, geometry: ItemGeometry) -> None:
-        """Warn if a geometry says little: nearly all distances are the largest one."""
+        """Warn if nearly all distances are the largest one, with the likeliest reason."""
         LOG.info("items are compared by %s", geometry.name)
         if geometry.n_items < FLAT_ITEMS:
             return
         facts = geometry.summary()
         share = float(facts["share at the largest distance"])
-        if share > FLAT and float(facts["largest"]) > 1.5:
-            warnings.warn(
-                f"{share:.0%} of the distances between items ({self.name}) are the largest possible, so "
-                f"that they say little: {self._why_flat()}",
-                FlatGeometryWarning,
-                stacklevel=5,
-            )
+        if share <= FLAT or float(facts["largest"]) <= 1.5:
+            return
+        rows = [row for some in self.tags.values() for row in some]
+        keys = {*(key for key, _, _ in rows), *(key for key, some in self.genres.items() if some)}
+        keys.update(*self.texts.values(), *(one.items for one in (*self.numbers, *self.outside)))
+        n_bare = sum(key not in keys for key in self._positions)
+        sizes = _n_items([key for key, _, _ in rows], [tag for _, tag, _ in rows])
+        alone = [tag for tag, n in sizes.items() if n == 1]
+        why = "most items have no genre, tag or word in common"
+        if 2 * n_bare > len(self.ids):
+            why = f"{n_bare:,} of {len(self.ids):,} items are not described at all"
+        elif alone and 2 * len(alone) > len(sizes):
+            why = f"{len(alone):,} of {len(sizes):,} tags belong to one item only, such as "
+            why += f"{max(alone, key=len)[:60]!r}; are several tags read as one?"
+        warnings.warn(
+            f"{share:.0%} of the distances between items ({self.name}) are the largest possible, so that "
+            f"they say little: {why}",
+            FlatGeometryWarning,
+            stacklevel=5,
+        )
 
     @cached_property
     def _blocks(self) -> list[_Block]:
@@ -278,11 +289,11 @@ class ItemFiles:
         Numbers, tags and genres, further tags, and text are side by side. Vectors from outside and encoded
         text are features of the tag profiles, if there are any.
         """
-        ids, positions, genres = self.ids, self._positions, self._genres
+        ids, texts_of_ids, genres = self.ids, _texts_of(self.ids), self._genres
         tags = {column: self._tag_rows(column) for column in ("", *self.tags)}
         side = [
-            self._block(ItemVectors(ids, _placed(keys, X, positions), f"{X.shape[1]} numbers"), NUMBERS)
-            for keys, X in self.numbers
+            self._block(ItemVectors(ids, features.placed(one, texts_of_ids), one.name), NUMBERS)
+            for one in self.numbers
         ]
         profiles = []
         if any(genres) and max(_n_items(*tags[""][:2]).values(), default=0) >= PROFILE_ITEMS:
@@ -292,11 +303,13 @@ class ItemFiles:
             side.append(self._block(features.from_genres(ids, genres), ""))
         side += [self._block(_tag_vectors(name, rows, ids), name) for name, rows in tags.items() if rows[1]]
         dense = [
-            self._block(features.from_vectors(ids, _placed(keys, X, positions), name=name), name)
-            for name, (keys, X) in self.outside.items()
+            self._block(
+                features.from_vectors(ids, features.placed(one, texts_of_ids), name=one.name), one.name
+            )
+            for one in self.outside
         ]
         for name, text_of in self.texts.items():
-            texts = [text_of.get(key, "") for key in positions]
+            texts = [text_of.get(key, "") for key in texts_of_ids]
             if any(texts) and self.options.encoder is None:
                 side.append(self._block(features.from_text(ids, texts, min_items=1), name, TEXT_WEIGHT))
             elif any(texts):
@@ -350,42 +363,20 @@ class ItemFiles:
         items = self.ids[[self._positions[key] for key, _, _ in rows]]
         return items, [tag for _, tag, _ in rows], [count for _, _, count in rows]
 
-    def _why_flat(self) -> str:
-        """Return the likeliest reason why most items have nothing in common."""
-        rows = [row for some in self.tags.values() for row in some]
-        keys = {*(key for key, _, _ in rows), *(key for key, some in self.genres.items() if some)}
-        keys.update(*self.texts.values(), *(some for some, _ in (*self.numbers, *self.outside.values())))
-        n_bare = sum(str(i) not in keys for i in self.ids.tolist())
-        if 2 * n_bare > len(self.ids):
-            return f"{n_bare:,} of {len(self.ids):,} items are not described at all"
-        sizes = _n_items([key for key, _, _ in rows], [tag for _, tag, _ in rows])
-        alone = [tag for tag, n in sizes.items() if n == 1]
-        if alone and 2 * len(alone) > len(sizes):
-            longest = max(alone, key=len)[:60]
-            return (
-                f"{len(alone):,} of {len(sizes):,} tags belong to one item only, such as {longest!r}; "
-                "are several tags read as one?"
-            )
-        return "most items have no genre, tag or word in common"
-
 
 def _outside(
     sources: Sequence[FeatureSource], files: Sequence[ItemFile], rated: Ids | None, item_id: str | None
-) -> list[NamedRows]:
+) -> list[ItemVectors]:
     """Return the blocks of features that do not come from tables; functions are called with all items."""
     if isinstance(sources, str | os.PathLike) or not isinstance(sources, Sequence):
         raise InputError("features is not a list; give a list of .npz files, vectors or functions")
-    read = {
-        k: rows_of(one, np.empty(0), item_id=item_id, k=k)
-        for k, one in enumerate(sources)
-        if not callable(one)
-    }
-    keys = dict.fromkeys(str(i) for i in ([] if rated is None else rated.tolist()))
-    keys.update(dict.fromkeys(key for file in files for key in file.ids))
+    read = [one if callable(one) else rows_of(one, np.empty(0), item_id=item_id) for one in sources]
+    keys = [] if rated is None else _texts_of(rated).tolist()
+    keys += [key for file in files for key in file.ids]
     if not files:
-        keys.update(dict.fromkeys(str(i) for one in read.values() for i in one.ids.tolist()))
-    ids = _typed(list(keys), rated, BadLines("features", "skip"))
-    rows = [read[k] if k in read else rows_of(one, ids, k=k) for k, one in enumerate(sources)]
+        keys += [str(i) for one in read if isinstance(one, ItemVectors) for i in one.items.tolist()]
+    ids = _typed(list(dict.fromkeys(keys)), rated, BadLines("features", "skip"))
+    rows = [rows_of(one, ids, k=k) for k, one in enumerate(read)]
     names = [one.name for one in rows]
     for name in names:
         if names.count(name) > 1:
@@ -423,12 +414,8 @@ def _typed(keys: list[str], rated: Ids | None, bad: BadLines) -> Ids:
     return as_ids([int(key) for key in keys] if of_integers and not n_others else keys, "item")
 
 
-def _placed(keys: Sequence[str], X: Floats, positions: Mapping[str, int]) -> Floats:
-    """Return rows in the order of the items; zeros for items that have none."""
-    whole = np.zeros((len(positions), X.shape[1]))
-    here = [k for k, key in enumerate(keys) if key in positions]
-    whole[[positions[keys[k]] for k in here]] = X[here]
-    return whole
+def _texts_of(ids: Ids) -> Ids:
+    return np.array([str(i) for i in ids.tolist()], object)
 
 
 def _tag_vectors(name: str, rows: TagRows, ids: Ids) -> ItemVectors:

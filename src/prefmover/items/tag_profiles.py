@@ -10,18 +10,8 @@ import numpy.typing as npt
 
 from prefmover.data.ids import as_ids
 from prefmover.errors import InputError
-from prefmover.items.features import (
-    RIDGE,
-    ItemVectors,
-    aligned,
-    block_weights,
-    fixed_signs,
-    genre_matrix,
-    normalized,
-    term_counts,
-    tf_idf,
-    truncated_svd,
-)  # fmt: skip
+from prefmover.items import features
+from prefmover.items.features import ItemVectors
 
 __all__ = ["tag_profiles"]
 
@@ -36,7 +26,7 @@ def tag_profiles(
     dimensions: int = 50,
     min_items: int = 20,
     tag_weight: float = 1.5,
-    ridge: float = RIDGE,
+    ridge: float = features.RIDGE,
     common: float = 0.4,
     blocks: Sequence[ItemVectors] = (),
     weights: Sequence[float] | None = None,
@@ -85,34 +75,34 @@ def tag_profiles(
     (True, array([ True,  True,  True,  True, False]))
     """
     ids = as_ids(ids, "item")
-    names, G = genre_matrix(len(ids), genres)
-    _, matrix, _ = term_counts(items, tags, counts, ids=ids)
-    latent = truncated_svd(tf_idf(matrix, min_items=2), dimensions)[: len(ids)]
-    targets = tf_idf(matrix[: len(ids)], min_items=min_items)
+    names, G = features.genre_matrix(len(ids), genres)
+    _, matrix, _ = features.term_counts(items, tags, counts, ids=ids)
+    latent = features.truncated_svd(features.tf_idf(matrix, min_items=2), dimensions)[: len(ids)]
+    targets = features.tf_idf(matrix[: len(ids)], min_items=min_items)
     if not targets.nnz:
         remedy = "lower min_items, or use from_genres"
         raise InputError(f"no tag is shared by {min_items} of the {len(ids):,} items; {remedy}")
     tagged = np.diff(targets.indptr) > 0
     known = G.any(axis=1) | latent.any(axis=1)
     parts, used = [G, tag_weight * latent], ""
-    for block, weight in zip(blocks, block_weights(weights, len(blocks), zero=True), strict=True):
-        X = aligned(block, ids)
+    for block, weight in zip(blocks, features.block_weights(weights, len(blocks), zero=True), strict=True):
+        X = features.aligned(block, ids)
         has = X.any(axis=1)
         if weight and (has & tagged).any():
             X[~has] = X[has & tagged].mean(axis=0)
             parts.append(weight * X)
             used += f" + {weight:g} x {block.name}"
             known |= has
-    features = np.hstack(parts)
-    features -= features[tagged].mean(axis=0)
-    F = features[tagged]
+    inputs = np.hstack(parts)
+    inputs -= inputs[tagged].mean(axis=0)
+    F = inputs[tagged]
     penalty = ridge * len(F) * np.eye(F.shape[1])
     B = np.linalg.solve(F.T @ F + penalty, (targets[tagged].T @ F).T)
     strengths, axes = np.linalg.eigh(B @ B.T)
     keep = strengths > strengths[-1] * 1e-12
-    profiles = features @ fixed_signs(axes[:, keep] * np.sqrt(strengths[keep]))[:, ::-1]
+    profiles = inputs @ features.fixed_signs(axes[:, keep] * np.sqrt(strengths[keep]))[:, ::-1]
     size = np.sqrt((profiles[known] ** 2).sum(axis=1).mean())
     X = np.hstack([np.full((len(ids), 1), common * size), profiles])
     X[~known] = 0.0
     sizes = f"{len(names)} genres, {targets.shape[1]:,} tags, SVD to {latent.shape[1]}"
-    return normalized(ids, X, f"tag profiles ({sizes}{used})")
+    return features.normalized(ids, X, f"tag profiles ({sizes}{used})")

@@ -53,24 +53,9 @@ def choose_weights(
 ) -> tuple[Weights, list[tuple[float | None, float | None]]]:
     """Return the weights of feature blocks, 0 for blocks that gain nothing, and what each block is worth.
 
-    Parameters
-    ----------
-    vectors
-        The vectors of all items for some weights; None if no block is left.
-    weights
-        The weights to begin with.
-    free
-        The blocks that may be left out.
-    ratings
-        **Training** ratings: some of them are held out to judge the blocks. With too few of them, the weights
-        stay as they are.
-
-    Returns
-    -------
-    weights
-        The weights: each is the one to begin with, or 0.
-    errors
-        For each block, the errors of the held-out ratings with it and without it; None if they are unknown.
+    ``vectors`` gives the vectors of all items for some weights (None if no block is left), ``free`` are the
+    blocks that may be left out. Some of the **training** ratings are held out to judge them; if there are too
+    few, the weights stay. A block is worth the errors with it and without it, None if they are unknown.
     """
     held_out = _HeldOut.sample(ratings)
     if held_out is None:

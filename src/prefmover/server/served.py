@@ -14,7 +14,7 @@ from cachetools import LRUCache
 
 from prefmover._typing import Floats, Ints
 from prefmover.dataset import Dataset
-from prefmover.items.filters import parse_where
+from prefmover.items.catalog import parse_where
 from prefmover.measures import Measure
 from prefmover.measures.pairs import values
 from prefmover.model.base_recommender import BaseRecommender
