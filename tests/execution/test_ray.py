@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 
-import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -16,6 +15,7 @@ from prefmover.execution import RayExecutor
 from prefmover.model import KNNRecommender, batch
 from prefmover.search import nearest
 from prefmover.search.candidates import CandidateSearch, Limits
+from prefmover.search.index import Request
 from tests.evaluation.test_run import lasting
 from tests.execution.conftest import NODE, kill_a_worker, make
 from tests.messages import names, unnamed
@@ -112,9 +112,8 @@ def removing(cluster, total):
 def test_candidates_are_the_same_when_a_node_is_lost(cluster, executor, index, tmp_path):
     here = nearest(index.data, 7, method="candidates", recall=0.9)
     progress = removing(cluster, 360)  # while lists are made; the sample has fewer queries
-    there, recall = CandidateSearch(
-        index, np.arange(360), 7, 0.9, 0, executor, tmp_path, progress=progress, limits=Limits(block=30)
-    ).run()
+    request = Request.from_ids(index.data, None, k=7, checkpoint=tmp_path, progress=progress)
+    there, recall = CandidateSearch(request, 0.9, 0, executor, Limits(block=30)).run()
     assert progress.acted
     assert_same(there, here)
     assert recall == here.recall

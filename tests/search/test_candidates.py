@@ -13,10 +13,11 @@ from prefmover.errors import InputError, RecallWarning
 from prefmover.execution import LocalExecutor, atomic
 from prefmover.measures import pairwise
 from prefmover.measures.pmd import distances_from
-from prefmover.search import NeighborIndex, candidates
 from prefmover.search import _candidates as kernels
+from prefmover.search import candidates
 from prefmover.search.candidates import CandidateSearch, Limits
 from prefmover.search.distributed import NeighborCheckpoint
+from prefmover.search.index import Request
 from prefmover.search.result import NeighborPositions, Recall, recall_of_lists, wilson
 from prefmover.search.shortlist import Comparison, Embedding, Population, nearest_vectors
 from tests.messages import names
@@ -78,8 +79,8 @@ def test_recall_is_what_was_asked_for_and_said(found, exact):
 
 def limited(data, users, executor=None, recall=0.9, folder=None, **limits):
     """Return a search with other limits: lists by position, and the recall."""
-    index, executor = NeighborIndex(data), executor or LocalExecutor(2)
-    return CandidateSearch(index, users, K, recall, 0, executor, folder, limits=Limits(**limits)).run()
+    request = Request.from_ids(data, users, k=K, checkpoint=folder)
+    return CandidateSearch(request, recall, 0, executor or LocalExecutor(2), Limits(**limits)).run()
 
 
 def test_threads_blocks_and_shards_change_nothing(crowd, found):

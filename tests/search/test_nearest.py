@@ -12,8 +12,8 @@ from prefmover import Dataset, ItemGeometry, Ratings, datasets
 from prefmover.errors import InputError, UnknownIdError
 from prefmover.measures import MEASURES, Measure
 from prefmover.search import NeighborIndex, nearest, nearest_raters, within
-from prefmover.search.exhaustive import exhaustive
 from prefmover.search.index import Request
+from prefmover.search.nearest import exhaustive
 from tests.messages import names
 from tests.search.strategies import rated
 

@@ -7,8 +7,8 @@ from prefmover.measures import pairwise
 from prefmover.measures.pmd import pmd
 from prefmover.ot import transport
 from prefmover.search import NeighborIndex
-from prefmover.search.exhaustive import exhaustive
 from prefmover.search.index import Request
+from prefmover.search.nearest import exhaustive
 from tools.soak.data import random_data
 from tools.soak.problems import random_problem
 from tools.soak.second import by_pot, flaw, normalized

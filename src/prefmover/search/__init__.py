@@ -12,9 +12,9 @@
             sorted lists of the nearest (_topk.py) ─ Neighbors, SearchStats (result.py)
 
 ``shard.py`` runs queries against some of the users; ``distributed.py`` spreads many queries over shards and
-machines, and saves finished parts. ``nearest.py`` has the functions for all measures,
-``exhaustive.py`` the reference that computes every pair. With PMD both give the same result, bit for bit:
-distances are exact, and ties go to the earlier user.
+machines, and saves finished parts. ``nearest.py`` has the functions for all measures, and the
+reference that computes every pair. With PMD both give the same result, bit for bit: distances are exact, and
+ties go to the earlier user.
 
 ``candidates.py`` finds the neighbors of all users in very large data. It compares each user with candidates
 only (``shortlist.py``), and measures how many of the nearest it finds.

@@ -23,14 +23,13 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from prefmover._format import counted
-from prefmover._typing import Floats, Ints, Progress
+from prefmover._typing import Floats, Ints
 from prefmover.errors import RecallWarning
 from prefmover.execution import Executor
 from prefmover.execution.checkpoint import Calls, run_blocks
@@ -45,7 +44,7 @@ from prefmover.search.distributed import (
     exact_array,
     search_blocks,
 )
-from prefmover.search.index import NeighborIndex
+from prefmover.search.index import NeighborIndex, Request
 from prefmover.search.result import NeighborPositions, Recall, SearchStats, recall_of_lists
 from prefmover.search.shortlist import (
     LAYOUT_BYTES,
@@ -121,20 +120,17 @@ class _Trial(NamedTuple):
 class CandidateSearch:
     """A search for the k nearest of each user among candidates; see the module."""
 
-    index: NeighborIndex
-    users: Ints
-    k: int
+    request: Request
     recall: float
     seed: int
     executor: Executor
-    folder: str | PathLike[str] | None = None
-    n_threads: int | None = None
-    progress: Progress | None = None
     limits: Limits = Limits()  # noqa: RUF009 - immutable
 
     def __post_init__(self) -> None:
+        self.index, self.k = NeighborIndex(self.request.data), self.request.most
         n, geometry = self.index.data.n_users, self.index.geometry
-        self.rows = np.unique(self.users)
+        self.folder, self.progress = self.request.checkpoint, self.request.progress
+        self.rows = np.unique(self.request.users)
         self.row_of = np.full(n, -1)
         self.row_of[self.rows] = np.arange(self.rows.size)
         self.kept = min(KEPT * self.k + 8, max(n - 1, 1))
@@ -148,7 +144,7 @@ class CandidateSearch:
     def run(self) -> tuple[NeighborPositions, Recall]:
         """Search; return the lists of the users, by position, and the recall."""
         index, k, place = self.index, self.k, None
-        index.prepare(self.rows.size, self.n_threads)
+        index.prepare(self.rows.size, self.request.n_threads)
         if self.folder is not None:
             description = {"method": "candidates", "recall": self.recall, "seed": self.seed}
             inputs = {"k": k, "inputs": digest(index, self.rows)}
@@ -185,7 +181,7 @@ class CandidateSearch:
                 RecallWarning,
                 stacklevel=3,
             )
-        return found.take(self.row_of[self.users]), recall
+        return found.take(self.row_of[self.request.users]), recall
 
     def _samples(self) -> tuple[Ints, Ints]:
         """Return the queries whose recall is measured, and those that decide the breadth.
@@ -208,7 +204,7 @@ class CandidateSearch:
         def work(a: int) -> None:
             trials[a] = self._try(*queries[a], screened)
 
-        run(work, range(len(queries)), n_threads=self.n_threads)
+        run(work, range(len(queries)), n_threads=self.request.n_threads)
         in_order = [trials[a] for a in range(len(queries))]
         X = np.concatenate([trial.features[trial.picked] for trial in in_order])
         y = np.concatenate([trial.distances for trial in in_order])
@@ -315,7 +311,9 @@ class CandidateSearch:
 
         def start(_: object) -> Callable[[int], Calls[NeighborPositions]]:
             executor, population = self.executor, self.population
-            arrays = exact_array(population.geometry), population.embedding.tiles, population.embedding.square
+            embedding, arrays = population.embedding, [exact_array(population.geometry)]
+            arrays += [embedding.tiles, embedding.square]
+            arrays += [] if population.vectors is None else [population.vectors]
             n_bytes = sum(array.nbytes for array in arrays) + 20 * data.ratings.n_ratings
             executor.begin(n_bytes, n_bytes)
             values = [executor.share(value) for value in (population, *shared)]

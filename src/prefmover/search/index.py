@@ -50,32 +50,22 @@ _TABLE_LOCK = threading.Lock()  # not in the index, which could not be pickled w
 
 @dataclass(slots=True, eq=False)
 class Request:
-    """One search by position, checked: the queries, the lists to fill, and the threads to run on.
-
-    Attributes
-    ----------
-    data, measure, convention
-        The users to search, and the measure.
-    users
-        Positions of the queries: among the users of ``new`` if there are new users, else of the data.
-    items
-        For a search among the raters of an item: the position of an item for each query.
-    new
-        Ratings of new users.
-    k, radius
-        Most neighbors of a list (None means all), and the largest distance or least similarity.
-    """
+    """One search by position, checked: the queries, the lists to fill, and where to run."""
 
     data: Dataset
     measure: Measure
     convention: str | None
-    users: Ints
-    items: Ints | None = None
+    users: (
+        Ints  # positions of the queries: among the new users if there are some, else among those of the data
+    )
+    items: Ints | None = None  # for a search among the raters of an item: an item's position for each query
     new: Ratings | None = None
-    k: int | None = None
-    radius: float | None = None
+    k: int | None = None  # most neighbors of a list; None means all
+    radius: float | None = None  # largest distance, or least similarity
     n_threads: int | None = None
     progress: Progress | None = None
+    executor: str | Executor | None = None
+    checkpoint: str | PathLike[str] | None = None
 
     def __post_init__(self) -> None:
         least = float("-inf" if self.measure.larger_is_closer else 0)
@@ -87,7 +77,12 @@ class Request:
             raise InputError(
                 f"{self.users.size} users but {self.items.size} items; pass one item for each user"
             )
+        if self.measure.name != "pmd" and self.in_blocks:
+            option = "executor" if self.checkpoint is None else "checkpoint"
+            raise InputError(f"{option} works with PMD only; search {self.measure.label} without it")
         if self.new is not None:
+            if self.checkpoint is not None:
+                raise InputError("checkpoint works with users of the data only; search new users without it")
             self.new = self.new.with_items(self.data.ratings.items)
         if self.k is not None and self.items is None:
             what = f"the {self.most:,} nearest of each of {self.users.size:,} users"
@@ -116,6 +111,11 @@ class Request:
         return cls(data, find_measure(measure), convention, queries, columns, new, **options)
 
     @property
+    def in_blocks(self) -> bool:
+        """Whether an executor runs the search, block by block."""
+        return self.executor is not None or self.checkpoint is not None
+
+    @property
     def most(self) -> int:
         """The largest number of neighbors in a list."""
         return self.data.n_users if self.k is None else min(int(self.k), self.data.n_users)
@@ -130,15 +130,6 @@ class Request:
             users, ratings.users, lists.indptr, lists.neighbors, lists.values, larger, lists.stats, items,
             self.new is not None, recall,
         )  # fmt: skip
-
-
-def check_measure(
-    measure: Measure, executor: str | Executor | None, checkpoint: str | PathLike[str] | None
-) -> None:
-    """Raise an error if a search in blocks is wanted, and not by PMD."""
-    if measure.name != "pmd" and (executor is not None or checkpoint is not None):
-        option = "executor" if checkpoint is None else "checkpoint"
-        raise InputError(f"{option} works with PMD only; search {measure.label} without it")
 
 
 class NeighborIndex:
@@ -194,10 +185,15 @@ class NeighborIndex:
         checkpoint: str | PathLike[str] | None = None,
     ) -> Neighbors:
         """Return the k nearest users of each query; see :func:`~prefmover.search.nearest`."""
-        request = Request.from_ids(
-            self.data, users, self.measure, new=new, k=k, n_threads=n_threads, progress=progress
+        return self._find(
+            users,
+            k=k,
+            new=new,
+            n_threads=n_threads,
+            progress=progress,
+            executor=executor,
+            checkpoint=checkpoint,
         )
-        return request.result(self.search(request, executor, checkpoint))
 
     def within(
         self,
@@ -209,10 +205,7 @@ class NeighborIndex:
         progress: Progress | None = None,
     ) -> Neighbors:
         """Return all users within a distance of each query; see :func:`~prefmover.search.within`."""
-        request = Request.from_ids(
-            self.data, users, self.measure, new=new, radius=radius, n_threads=n_threads, progress=progress
-        )
-        return request.result(self.search(request))
+        return self._find(users, radius=radius, new=new, n_threads=n_threads, progress=progress)
 
     def raters(
         self,
@@ -225,28 +218,20 @@ class NeighborIndex:
         progress: Progress | None = None,
     ) -> Neighbors:
         """Return the k nearest raters of each pair; see :func:`~prefmover.search.nearest_raters`."""
-        request = Request.from_ids(
-            self.data, users, self.measure, items=items, new=new, k=k,
-            n_threads=n_threads, progress=progress,
-        )  # fmt: skip
+        return self._find(users, items=items, k=k, new=new, n_threads=n_threads, progress=progress)
+
+    def _find(self, users: Iterable[Any] | None, **options: Any) -> Neighbors:
+        request = Request.from_ids(self.data, users, self.measure, **options)
         return request.result(self.search(request))
 
-    def search(
-        self,
-        request: Request,
-        executor: str | Executor | None = None,
-        checkpoint: str | PathLike[str] | None = None,
-    ) -> NeighborPositions:
+    def search(self, request: Request) -> NeighborPositions:
         """Return the lists of a search, by position."""
         rows, k, new = np.unique(request.users), request.most, request.new
         self.prepare(rows.size, request.n_threads)
-        check_measure(self.measure, executor, checkpoint)
-        if executor is not None or checkpoint is not None:
-            if new is not None and checkpoint is not None:
-                raise InputError("checkpoint works with users of the data only; search new users without it")
-            with open_executor(executor, request.n_threads) as runs:
+        if request.in_blocks:
+            with open_executor(request.executor, request.n_threads) as runs:
                 return search_blocks(
-                    self, request.users, k, runs, checkpoint, new=new, progress=request.progress
+                    self, request.users, k, runs, request.checkpoint, new=new, progress=request.progress
                 )
         start = time.perf_counter()
         ground, shard, queries = self._space(new, rows.size, request.n_threads)

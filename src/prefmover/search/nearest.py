@@ -16,11 +16,10 @@ from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError
 from prefmover.execution import Executor, open_executor
-from prefmover.measures import Measure, find_measure
+from prefmover.measures import Measure, find_measure, value_blocks
 from prefmover.search.candidates import CandidateSearch
-from prefmover.search.exhaustive import exhaustive
-from prefmover.search.index import NeighborIndex, Request, check_measure
-from prefmover.search.result import NeighborList, NeighborPositions, Neighbors
+from prefmover.search.index import NeighborIndex, Request
+from prefmover.search.result import NeighborList, NeighborPositions, Neighbors, SearchStats
 
 FEW_PAIRS = 200
 """Up to this number of pairs of users, each is solved. Bounds would save little, and on a machine that has
@@ -89,25 +88,14 @@ def nearest(
     [['bob'], ['ann'], ['bob']]
     """
     request = Request.from_ids(
-        data, users, measure, convention, new=new, k=k, n_threads=n_threads, progress=progress
-    )
-    if _by_candidates(request, method, recall, seed):
-        asked, seed = 0.95 if recall is None else float(recall), 0 if seed is None else int(seed)
-        with open_executor(executor, n_threads) as runs:
-            search = CandidateSearch(
-                NeighborIndex(data),
-                request.users,
-                request.most,
-                asked,
-                seed,
-                runs,
-                checkpoint,
-                n_threads,
-                progress,
-            )
-            lists, measured = search.run()
-        return request.result(lists, measured)
-    return request.result(search_positions(request, executor=executor, checkpoint=checkpoint))
+        data, users, measure, convention, new=new, k=k,
+        n_threads=n_threads, progress=progress, executor=executor, checkpoint=checkpoint,
+    )  # fmt: skip
+    if not _by_candidates(request, method, recall, seed):
+        return request.result(search_positions(request))
+    asked, seed = 0.95 if recall is None else float(recall), 0 if seed is None else int(seed)
+    with open_executor(executor, n_threads) as runs:
+        return request.result(*CandidateSearch(request, asked, seed, runs).run())
 
 
 def nearest_to_group(
@@ -256,20 +244,52 @@ def _by_candidates(request: Request, method: str, recall: float | None, seed: in
     return True
 
 
-def search_positions(
-    request: Request,
-    index: NeighborIndex | None = None,
-    executor: str | Executor | None = None,
-    checkpoint: str | PathLike[str] | None = None,
-) -> NeighborPositions:
+def search_positions(request: Request, index: NeighborIndex | None = None) -> NeighborPositions:
     """Return lists by position: from the cascade if the measure has bounds and it pays, else from all pairs.
 
     An index of the data saves preparing the data again.
     """
     few = np.unique(request.users).size * request.data.n_users <= FEW_PAIRS
-    alone = executor is None and checkpoint is None
-    if request.measure.searches_by_bounds(request.convention) and not (few and alone):
-        index = index or NeighborIndex(request.data, request.measure)
-        return index.search(request, executor, checkpoint)
-    check_measure(request.measure, executor, checkpoint)
+    if request.measure.searches_by_bounds(request.convention) and (request.in_blocks or not few):
+        return (index or NeighborIndex(request.data, request.measure)).search(request)
     return exhaustive(request)
+
+
+def exhaustive(request: Request) -> NeighborPositions:
+    """Return the lists of a search, from the values of all pairs: ties in user order, none without a value.
+
+    The tests compare the cascade with it, and it searches measures without bounds.
+
+    >>> data = Dataset(Ratings.from_arrays([1, 1, 2, 2, 3], list("xyyzz"), [5, 3, 3, 1, 2]))
+    >>> exhaustive(Request.from_ids(data, None, "jaccard", k=1)).neighbors
+    array([1, 2, 1])
+    """
+    data, measure, new, items = request.data, request.measure, request.new, request.items
+    sign = -1.0 if measure.larger_is_closer else 1.0
+    limit = np.inf if request.radius is None else sign * float(request.radius)
+    compared, queries = data, request.users
+    if new is not None:  # behind all others
+        compared = data.with_guests(new, with_geometry=measure.needs_geometry)
+        queries = queries + data.n_users
+    everyone, rows = np.arange(data.n_users), np.unique(queries)
+    by_item = None if items is None else data.ratings.matrix.tocsc()
+    lists, undefined = [(everyone[:0], np.empty(0))] * queries.size, 0
+    blocks = value_blocks(
+        compared, measure, request.convention, rows, everyone,
+        n_threads=request.n_threads, progress=request.progress,
+    )  # fmt: skip
+    for positions, block in blocks:
+        for u, line in zip(positions.tolist(), block, strict=True):
+            undefined += int(np.isnan(line[everyone != u]).sum())
+            for number in np.flatnonzero(queries == u).tolist():
+                candidates = everyone
+                if by_item is not None and items is not None:
+                    i = items[number]
+                    candidates = by_item.indices[by_item.indptr[i] : by_item.indptr[i + 1]].astype(np.int64)
+                away = sign * line[candidates]
+                near = (candidates != u) & (away <= limit)  # not those without a value
+                candidates, away = candidates[near], away[near]
+                closest = candidates[np.argsort(away, kind="stable")[: request.most]]
+                lists[number] = closest, line[closest]
+    solved = rows.size * (data.n_users - (new is None)) - undefined
+    return NeighborPositions.from_lists(lists, SearchStats(solved=solved, undefined=undefined))
