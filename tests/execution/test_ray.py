@@ -13,8 +13,8 @@ import pytest
 from prefmover.evaluation import Experiment, run_experiment
 from prefmover.execution import RayExecutor
 from prefmover.model import KNNRecommender, batch
-from prefmover.search import nearest
-from prefmover.search.candidates import CandidateSearch, Limits
+from prefmover.search import candidates, nearest
+from prefmover.search.candidates import CandidateSearch
 from prefmover.search.index import Request
 from tests.evaluation.test_run import lasting
 from tests.execution.conftest import NODE, kill_a_worker, make
@@ -109,11 +109,12 @@ def removing(cluster, total):
     return Once(lambda: cluster.remove_node(node, allow_graceful=False), total)
 
 
-def test_candidates_are_the_same_when_a_node_is_lost(cluster, executor, index, tmp_path):
+def test_candidates_are_the_same_when_a_node_is_lost(cluster, executor, index, tmp_path, monkeypatch):
     here = nearest(index.data, 7, method="candidates", recall=0.9)
     progress = removing(cluster, 360)  # while lists are made; the sample has fewer queries
+    monkeypatch.setattr(candidates, "BLOCK", 30)
     request = Request.from_ids(index.data, None, k=7, checkpoint=tmp_path, progress=progress)
-    there, recall = CandidateSearch(request, 0.9, 0, executor, Limits(block=30)).run()
+    there, recall = CandidateSearch(request, 0.9, 0, executor).run()
     assert progress.acted
     assert_same(there, here)
     assert recall == here.recall

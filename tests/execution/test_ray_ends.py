@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -84,7 +85,7 @@ def test_the_driver_is_killed():
             break
         time.sleep(0.1)
     assert processes_of(session) == []
-    on_ray.remove_session_folders()
+    shutil.rmtree(on_ray.new_session_folder())
     assert not session.parent.exists()
 
 
@@ -98,7 +99,6 @@ def test_folders_of_the_living_stay(tmp_path, monkeypatch):
     (tmp_path / "prefmover-1000").mkdir()
     own = on_ray.new_session_folder()
     assert own.name.startswith(f"{on_ray.SESSION_PREFIX}{os.getpid()}-")
-    on_ray.remove_session_folders()
     assert {file.name for file in tmp_path.iterdir()} == {own.name, "prefmover-1000"}
 
 

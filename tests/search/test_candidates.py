@@ -14,8 +14,8 @@ from prefmover.execution import LocalExecutor, atomic
 from prefmover.measures import pairwise
 from prefmover.measures.pmd import distances_from
 from prefmover.search import _candidates as kernels
-from prefmover.search import candidates
-from prefmover.search.candidates import CandidateSearch, Limits
+from prefmover.search import candidates, shortlist
+from prefmover.search.candidates import CandidateSearch
 from prefmover.search.distributed import NeighborCheckpoint
 from prefmover.search.index import Request
 from prefmover.search.result import NeighborPositions, Recall, recall_of_lists, wilson
@@ -80,23 +80,27 @@ def test_recall_is_what_was_asked_for_and_said(found, exact):
 def limited(data, users, executor=None, recall=0.9, folder=None, **limits):
     """Return a search with other limits: lists by position, and the recall."""
     request = Request.from_ids(data, users, k=K, checkpoint=folder)
-    return CandidateSearch(request, recall, 0, executor or LocalExecutor(2), Limits(**limits)).run()
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in limits.items():
+            patch.setattr(shortlist if name == "LAYOUT_BYTES" else candidates, name, value)
+        return CandidateSearch(request, recall, 0, executor or LocalExecutor(2)).run()
 
 
 def test_threads_blocks_and_shards_change_nothing(crowd, found):
-    again, recall = limited(crowd, np.arange(500), LocalExecutor(1, shard_bytes=30_000), block=60)
+    again, recall = limited(crowd, np.arange(500), LocalExecutor(1, shard_bytes=30_000), BLOCK=60)
     assert_same(again, found)
     assert recall == found.recall
 
 
 def test_large_users_are_laid_out_in_parts(lazy):
     whole = nearest(lazy, K, range(80), method="candidates", recall=0.9)
-    assert_same(limited(lazy, np.arange(80), layout_bytes=6000)[0], whole)
+    assert_same(limited(lazy, np.arange(80), LAYOUT_BYTES=6000)[0], whole)
 
 
-def test_a_shortlist_of_nobody_is_one_empty_part(lazy):
+def test_a_shortlist_of_nobody_is_one_empty_part(lazy, monkeypatch):
     """Few queries may have no neighbors of neighbors."""
-    everyone = Population.from_preferences(lazy.preferences, lazy.geometry, 0, layout_bytes=6000)
+    monkeypatch.setattr(shortlist, "LAYOUT_BYTES", 6000)
+    everyone = Population.from_preferences(lazy.preferences, lazy.geometry, 0)
     comparison = Comparison(everyone, 0)
     assert list(comparison.parts(np.empty(0, np.int64), 2)) == [slice(0, 0)]
 
@@ -151,7 +155,7 @@ def test_neighbors_of_neighbors_find_more(crowd, exact):
     shares = []
     for rounds in (0, 4):
         with pytest.warns(RecallWarning, match=names(0.999)):
-            found, recall = limited(crowd, np.arange(500), recall=0.999, screened=14, rounds=rounds)
+            found, recall = limited(crowd, np.arange(500), recall=0.999, MOST_SCREENED=14, MOST_ROUNDS=rounds)
         assert not recall.reached
         lists = [recall_of_lists(found.row(u)[1], one.values) for u, one in enumerate(exact)]
         shares.append(np.mean(lists))
@@ -181,7 +185,7 @@ def test_a_killed_run_resumes(crowd, found, tmp_path, monkeypatch):
         runs += 1
         try:
             again, recall = limited(
-                crowd, np.arange(500), LocalExecutor(1 + runs % 2), folder=tmp_path, block=100
+                crowd, np.arange(500), LocalExecutor(1 + runs % 2), folder=tmp_path, BLOCK=100
             )
             break
         except KeyboardInterrupt:

@@ -70,9 +70,10 @@ def test_bounds_travel(index):
     assert carried.stats.solved < 0.7 * anew
 
 
-def test_solved_pairs_are_known_to_the_other_side(index):
+def test_solved_pairs_are_known_to_the_other_side(index, monkeypatch):
     together = in_blocks(index, LocalExecutor(1), blocks=20)
-    apart = in_blocks(index, LocalExecutor(1), blocks=20, known_bytes=0)
+    monkeypatch.setattr(module, "KNOWN_BYTES", 0)
+    apart = in_blocks(index, LocalExecutor(1), blocks=20)
     assert_same(together, apart)
     assert together.stats.known > 2 * apart.stats.known
     assert together.stats.solved < apart.stats.solved

@@ -126,29 +126,23 @@ def run_blocks(
     checkpoint: Checkpoint[Part] | None = None,
     progress: Progress | None = None,
 ) -> list[Part]:
-    """Return the part of each block; those that the checkpoint has are read, the others run.
+    """Return the part of each block of rows; those that the checkpoint has are read, the others run.
 
-    Parameters
-    ----------
-    blocks
-        The rows of each block.
-    start
-        Called once, if a part is missing, with those that are there. Begins the run, shares what many tasks
-        read, and returns a function from the number of a block to its tasks.
-    tasks_per_block
-        For the progress, which is counted in rows.
+    ``start`` is called once, if a part is missing, with those that are there. It begins the run, shares what
+    many tasks read, and returns a function from the number of a block to its tasks. The progress is counted
+    in rows, for which it takes the number of tasks of a block.
     """
     parts: dict[int, Part] = {}
-    for number, rows in enumerate(blocks if checkpoint is not None else ()):
-        if checkpoint is not None and (part := checkpoint.read(number, rows)) is not None:
-            parts[number] = part
+    if checkpoint is not None:
+        saved = ((number, checkpoint.read(number, rows)) for number, rows in enumerate(blocks))
+        parts = {number: part for number, part in saved if part is not None}
     waiting = deque(number for number in range(len(blocks)) if number not in parts)
     if not waiting:
         return [parts[number] for number in range(len(blocks))]
     calls_of = start(parts)
     executor.summary.resumed = len(parts)
     in_progress: dict[int, Calls[Part]] = {}
-    continued: deque[tuple[int, Call]] = deque()
+    ready: deque[tuple[int, Call]] = deque()
     total, serial = sum(map(len, blocks)), count()
     finished = tasks_per_block * sum(len(blocks[number]) for number in parts)
 
@@ -157,22 +151,20 @@ def run_blocks(
             progress(min((before + done) // tasks_per_block, total), total)
 
     def next_task() -> Task | None:
-        if continued:
-            number, call = continued.popleft()
-        elif waiting:
+        if waiting and not ready:
             number = waiting.popleft()
             in_progress[number] = calls_of(number)
-            call = next(in_progress[number])
-        else:
+            ready.append((number, next(in_progress[number])))
+        if not ready:
             return None
-        function, arguments = call
+        number, (function, arguments) = ready.popleft()
         return Task((number, next(serial)), function, arguments, partial(report, finished))
 
     report(finished, 0)
     for done in executor.run(next_task):
         number = done.key[0]
         try:
-            continued.append((number, in_progress[number].send(done)))
+            ready.append((number, in_progress[number].send(done)))
         except StopIteration as end:
             parts[number] = end.value
             del in_progress[number]

@@ -74,19 +74,15 @@ def available() -> int | None:
     This is the least of the machine's free memory and the rest of the limits of process and container.
     """
     setting = os.environ.get(VARIABLE, "").strip()
+    if setting.casefold() == "off":
+        return None
     if setting:
-        return _parse(setting)
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", setting.casefold())
+        if not match:
+            raise InputError(f"{VARIABLE} is {setting!r}; set it to a size such as 8G or 500M, or to off")
+        return int(float(match[1]) * UNITS[match[2]])
     limits = [free for free in (_machine(), _group(), _process()) if free is not None]
     return max(0, min(limits)) if limits else None
-
-
-def _parse(text: str) -> int | None:
-    if text.casefold() == "off":
-        return None
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", text.casefold())
-    if not match:
-        raise InputError(f"{VARIABLE} is {text!r}; set it to a size such as 8G or 500M, or to off")
-    return int(float(match[1]) * UNITS[match[2]])
 
 
 def _machine() -> int | None:

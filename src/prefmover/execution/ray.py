@@ -20,10 +20,11 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from prefmover._format import counted, size
 from prefmover.errors import InputError, MissingExtraError, PrefmoverError
@@ -42,7 +43,7 @@ SESSION_PREFIX = "prefmover-ray-"
 LONGEST_PATH = 44  # bytes: Ray adds 62 for its sockets, whose paths have 107 at most
 
 
-class RayExecutor:
+class RayExecutor(AbstractContextManager["RayExecutor"]):
     """Runs tasks on a Ray cluster.
 
     Parameters
@@ -95,7 +96,6 @@ class RayExecutor:
             if self._ours:
                 address = address or os.environ.get("RAY_ADDRESS") or "local"
                 if address == "local":
-                    remove_session_folders()
                     self._folder = new_session_folder()
                 _connect(self._ray, address, n_threads, self._folder)
             self._perform = self._ray.remote(num_cpus=1, max_retries=0, num_returns=2)(_perform)
@@ -104,9 +104,6 @@ class RayExecutor:
         except BaseException:
             self.close()
             raise
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -362,17 +359,16 @@ def _line(error: BaseException | None) -> str:
 
 
 def new_session_folder() -> Path | None:
-    """Return a new folder for this process; None if the temporary folder is too deep for Ray's sockets."""
+    """Return a new folder for this process; None if the temporary folder is too deep for Ray's sockets.
+
+    Folders of processes that are gone are removed.
+    """
+    for old in Path(tempfile.gettempdir()).glob(f"{SESSION_PREFIX}*"):
+        match = re.match(rf"{SESSION_PREFIX}(\d+)-", old.name)
+        if match and not is_alive(int(match[1])):
+            shutil.rmtree(old, ignore_errors=True)  # what belongs to another user stays
     folder = Path(tempfile.mkdtemp(prefix=f"{SESSION_PREFIX}{os.getpid()}-"))
     if len(os.fsencode(folder)) <= LONGEST_PATH:
         return folder
     folder.rmdir()
     return None
-
-
-def remove_session_folders() -> None:
-    """Remove the folders of processes that are gone."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{SESSION_PREFIX}*"):
-        match = re.match(rf"{SESSION_PREFIX}(\d+)-", folder.name)
-        if match and not is_alive(int(match[1])):
-            shutil.rmtree(folder, ignore_errors=True)  # what belongs to another user stays

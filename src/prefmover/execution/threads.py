@@ -101,18 +101,10 @@ def run(
 
 
 class Stages:
-    """Reports the progress of stages, one after the other, as one progress.
+    """Reports the progress of stages, one after the other, as one progress: (steps done, steps in all).
 
-    Parameters
-    ----------
-    progress
-        Called with (steps done, steps in all) when a stage begins, within stages that report progress, and
-        at the end; None for nothing.
-    shares
-        How many of the steps each stage is, by name, in order.
+    ``shares`` are how many of the steps each stage is, by name, in order.
 
-    Examples
-    --------
     >>> stages = Stages(lambda done, total: print(f"{done} of {total}"), {"reading": 10, "solving": 30})
     >>> stages.begin("reading")  # doctest: +ELLIPSIS
     0 of 40

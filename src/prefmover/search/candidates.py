@@ -47,7 +47,6 @@ from prefmover.search.distributed import (
 from prefmover.search.index import NeighborIndex, Request
 from prefmover.search.result import NeighborPositions, Recall, SearchStats, recall_of_lists
 from prefmover.search.shortlist import (
-    LAYOUT_BYTES,
     Breadth,
     Comparison,
     Population,
@@ -68,15 +67,9 @@ SPARE = 0.6  # the breadth aims at this part of the loss that is allowed
 GAIN = 0.001  # recall that a round must add for another one
 FITTED = 48  # pairs of each tuned query to which estimates are fitted
 DISK_BYTES = 40  # per entry of a list, over all steps
-
-
-class Limits(NamedTuple):
-    """Limits of a search: users in a block, candidates of a user, rounds, bytes of distances at a time."""
-
-    block: int = 2000
-    screened: int = 4096
-    rounds: int = 4
-    layout_bytes: int = LAYOUT_BYTES
+BLOCK = 2000  # users
+MOST_SCREENED = 4096  # candidates of a user
+MOST_ROUNDS = 4
 
 
 class _Lists:
@@ -95,18 +88,14 @@ class _Lists:
 
 
 class _Trial(NamedTuple):
-    """A query of the sample with its true neighbors, and the users with the nearest vectors.
+    """A query of the sample, compared with the users with the nearest vectors."""
 
-    Some of these users, near and far, are ``picked``, and solved. ``ranks`` are those of the true neighbors
-    in the order of vectors.
-    """
-
-    nearest: Ints
+    nearest: Ints  # its true neighbors
     users: Ints
     features: Floats
-    picked: Ints
+    picked: Ints  # some of the users, near and far, and their distances
     distances: Floats
-    ranks: Ints
+    ranks: Ints  # of the true neighbors in the order of vectors
 
     def ranks_by(self, coefficients: Floats, n_users: int) -> Ints:
         """Return the ranks of the true neighbors by estimates; the last rank if they were not compared."""
@@ -124,7 +113,6 @@ class CandidateSearch:
     recall: float
     seed: int
     executor: Executor
-    limits: Limits = Limits()  # noqa: RUF009 - immutable
 
     def __post_init__(self) -> None:
         self.index, self.k = NeighborIndex(self.request.data), self.request.most
@@ -157,9 +145,7 @@ class CandidateSearch:
         self.stats += SearchStats(seconds={"sample": sum(exact.stats.seconds.values())})
         places = np.searchsorted(sample, tuned)
         nearest = {u: exact.row(a)[0] for u, a in zip(tuned.tolist(), places, strict=True)}
-        self.population = Population.from_preferences(
-            index.data.preferences, index.geometry, self.seed, self.limits.layout_bytes
-        )
+        self.population = Population.from_preferences(index.data.preferences, index.geometry, self.seed)
         coefficients, self.breadth = self._tune(nearest)
         logger.info(
             "prefmover: each user is compared with %s, and the likeliest %s closely",
@@ -199,7 +185,7 @@ class CandidateSearch:
         if not nearest:  # nobody has a distribution
             return np.zeros(N_FEATURES), self.breadth
         n_users, queries = self.index.data.n_users, list(nearest.items())
-        screened, trials = min(self.limits.screened, n_users - 1), dict[int, _Trial]()
+        screened, trials = min(MOST_SCREENED, n_users - 1), dict[int, _Trial]()
 
         def work(a: int) -> None:
             trials[a] = self._try(*queries[a], screened)
@@ -248,7 +234,7 @@ class CandidateSearch:
                      for u, users in nearest.items()]  # fmt: skip
             now = float(np.mean(found)) if found else 1.0
             logger.debug("prefmover: %.4f of the sample's neighbors after %d rounds", now, self.rounds)
-            if now >= self.aim or self.rounds == self.limits.rounds or now - before < GAIN:
+            if now >= self.aim or self.rounds == MOST_ROUNDS or now - before < GAIN:
                 return lists
             self.rounds += 1
             before = now
@@ -303,7 +289,7 @@ class CandidateSearch:
         A task gets the population and what is shared, then the arguments of its rows.
         """
         checkpoint, data = None, self.index.data
-        least = max(self.executor.slots, -(-rows.size // self.limits.block))
+        least = max(self.executor.slots, -(-rows.size // BLOCK))
         if self.folder is not None:
             checkpoint = NeighborCheckpoint(Path(self.folder, name), data.ratings, data.n_users)
             least = checkpoint.claim({"step": name}, least)

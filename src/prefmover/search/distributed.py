@@ -54,7 +54,7 @@ LEAST_TASKS = 16  # tasks per slot of the executor, so that the last ones end to
 BYTES_PER_RATING, BYTES_PER_USER = 12, 16
 PAIR_BYTES = 24
 DISK_BYTES = 16  # per neighbor, in a checkpoint
-KNOWN_BYTES = 2**29
+KNOWN_BYTES = 2**29  # for solved pairs that wait for the task of the other side
 
 
 def search_block(
@@ -103,13 +103,11 @@ def search_blocks(
     new: Ratings | None = None,
     progress: Progress | None = None,
     blocks: int | None = None,
-    known_bytes: int = KNOWN_BYTES,
 ) -> NeighborPositions:
     """Return the k nearest users of each query, by position, computed by an executor, block by block.
 
     A run that was killed resumes from the parts in its folder, with any executor. ``blocks`` is the least
-    number of blocks; by default there are as many as keep the executor busy to the end. ``known_bytes`` is
-    the memory for solved pairs that wait for the other side's task.
+    number of blocks; by default there are as many as keep the executor busy to the end.
     """
     everyone, geometry, queries = index.data.preferences, index.geometry, index.queries(new)
     rows = np.unique(users)
@@ -136,7 +134,7 @@ def search_blocks(
         tables = [
             executor.derive(nearest_item_table, shared, shard) if with_table else NO_TABLE for shard in shards
         ]
-        known = _KnownPairs([queries.positions[block] for block in work], ends, known_bytes)
+        known = _KnownPairs([queries.positions[block] for block in work], ends)
         for number, part in parts.items():
             positions = np.repeat(queries.positions[work[number]], part.counts)
             known.add(SolvedPairs(positions, part.neighbors, part.values))
@@ -240,12 +238,7 @@ class NeighborCheckpoint(Checkpoint[NeighborPositions]):
             distances.flatten().to_numpy(zero_copy_only=False),
             SearchStats(*stats["counts"], seconds=stats["seconds"]),
         )
-        self._check(part)
-        return part
-
-    def _check(self, part: NeighborPositions) -> None:
-        """Raise a ValueError unless a search could have made these lists."""
-        if (part.counts > self.k).any():
+        if (counts > self.k).any():
             raise ValueError(f"a list has more than {self.k} neighbors")
         owner = part.rows()
         same = owner[1:] == owner[:-1]
@@ -254,28 +247,26 @@ class NeighborCheckpoint(Checkpoint[NeighborPositions]):
             raise ValueError("distances are negative, missing or not in order")
         if np.unique(np.stack((owner, part.neighbors)), axis=1).shape[1] < owner.size:
             raise ValueError("a list has a neighbor twice")
+        return part
 
 
 class _KnownPairs:
     """Distances solved from one side, waiting for the task of the other side: that of a block and a shard."""
 
-    def __init__(self, blocks: list[Ints], ends: Ints, most_bytes: int) -> None:
+    def __init__(self, blocks: list[Ints], ends: Ints) -> None:
         self.ends, self.block_of = ends, np.full(int(ends[-1]), -1)
         for number, positions in enumerate(blocks):
             self.block_of[positions[positions >= 0]] = number
         self.waiting: dict[int, list[SolvedPairs]] = {}
         self.taken: set[int] = set()
-        self.room = most_bytes
-
-    def _task(self, block: Any, shard: Any) -> Any:
-        return block * self.ends.size + shard
+        self.room = KNOWN_BYTES
 
     def add(self, solved: SolvedPairs) -> None:
         """Keep pairs for the tasks that can use them: those in which the two users have changed roles."""
         useful = self.block_of[solved.users] >= 0
         pairs = SolvedPairs(solved.users, solved.queries, solved.distances).take(useful)
         shards = np.searchsorted(self.ends, pairs.users, "right") - 1
-        tasks = self._task(self.block_of[pairs.queries], shards)
+        tasks = self.block_of[pairs.queries] * self.ends.size + shards
         order = np.argsort(tasks, kind="stable")
         keys, starts = np.unique(tasks[order], return_index=True)
         for key, part in zip(keys.tolist(), np.split(order, starts)[1:], strict=True):
@@ -285,7 +276,7 @@ class _KnownPairs:
 
     def take(self, block: int, shard: int) -> SolvedPairs:
         """Return the pairs that are known to a task which starts now."""
-        key = self._task(block, shard)
+        key = block * self.ends.size + shard
         self.taken.add(key)
         pairs = SolvedPairs.concatenate(self.waiting.pop(key, []))
         self.room += PAIR_BYTES * pairs.queries.size

@@ -55,9 +55,7 @@ class Request:
     data: Dataset
     measure: Measure
     convention: str | None
-    users: (
-        Ints  # positions of the queries: among the new users if there are some, else among those of the data
-    )
+    users: Ints  # positions of the queries: among the new users, if there are some
     items: Ints | None = None  # for a search among the raters of an item: an item's position for each query
     new: Ratings | None = None
     k: int | None = None  # most neighbors of a list; None means all
@@ -186,14 +184,9 @@ class NeighborIndex:
     ) -> Neighbors:
         """Return the k nearest users of each query; see :func:`~prefmover.search.nearest`."""
         return self._find(
-            users,
-            k=k,
-            new=new,
-            n_threads=n_threads,
-            progress=progress,
-            executor=executor,
-            checkpoint=checkpoint,
-        )
+            users, k=k, new=new, n_threads=n_threads, progress=progress,
+            executor=executor, checkpoint=checkpoint,
+        )  # fmt: skip
 
     def within(
         self,

@@ -35,6 +35,8 @@ Table = npt.NDArray[np.int16]
 NO_TABLE: Table = frozen(np.empty((0, 0), np.int16))
 MANY = 64  # queries from which the table pays
 ListsFor: TypeAlias = Callable[[int, int], Any]
+"""From the row of a query, and its row in the shard (-1 if not there), to the lists to fill."""
+
 ONE_LIST, NO_MEMBERS = np.empty(0, np.int64), np.empty(0, np.int32)
 
 
@@ -129,18 +131,16 @@ class Scratches(threading.local):
         """Return scratch for a query of m items against all users of a shard."""
         longest = max(m, shard.longest)
         if self.sizes[:2] != (shard.n_users, n_items) or self.sizes[2] < longest:
-            self._allocate((shard.n_users, n_items, longest), cascade.SAMPLE)
+            self.sizes = shard.n_users, n_items, longest
+            self.arrays = _cascade.scratch(*self.sizes, cascade.SAMPLE)
         return self.arrays
 
     def at_least(self, *sizes: int) -> Any:
         """Return scratch for a query against so many users, items and ratings, without shared prices."""
         larger = tuple(map(max, self.sizes, sizes))
         if larger != self.sizes:
-            self._allocate(larger, sample=0)
+            self.arrays, self.sizes = _cascade.scratch(*larger, 0), larger
         return self.arrays
-
-    def _allocate(self, sizes: tuple[int, ...], sample: int) -> None:
-        self.arrays, self.sizes = _cascade.scratch(*sizes, sample), sizes
 
     def coarse_rows(self, n_items: int, width: int) -> npt.NDArray[np.int16]:
         """Return a buffer for the coarse distances of a query, (n_items, width).
@@ -214,27 +214,16 @@ def empty_lists(n: int, k: int, first: Ints = ONE_LIST, member: npt.NDArray[np.i
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShardSearch:
-    """The search for the nearest users of some queries in one shard.
-
-    Attributes
-    ----------
-    lists_for
-        Called with the row of a query and its row in the shard (-1 if not there). Returns the lists to
-        fill, in rows of the shard.
-    solve_first
-        Number of users to solve before looking for better bounds.
-    term_for
-        Called with the row of a query. Returns what the measure adds to the transport with each user of the
-        shard; None if it adds nothing.
-    """
+    """The search for the nearest users of some queries in one shard."""
 
     shard: Shard
     geometry: GroundMetric
     queries: Queries
     lists_for: ListsFor
-    solve_first: int
+    solve_first: int  # number of users to solve before looking for better bounds
     radius: float
     exchange: Exchange
+    # from the row of a query to what the measure adds to the transport with each user of the shard
     term_for: Callable[[int], Floats] | None = None
 
     def run(

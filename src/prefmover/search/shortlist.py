@@ -72,20 +72,10 @@ class Breadth(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Embedding:
-    """The vectors of all users, in steps.
+    """The vectors of all users, in steps."""
 
-    Attributes
-    ----------
-    tiles
-        (tiles, d, 512): 512 users a tile, coordinate by coordinate.
-    square
-        Squared length of each vector; a number that is never selected for users without a distribution, and
-        behind the last user.
-    step
-        Length of a step.
-    """
-
-    tiles: npt.NDArray[np.int16]
+    tiles: npt.NDArray[np.int16]  # (tiles, d, 512): 512 users a tile, coordinate by coordinate
+    # squared lengths; for users without a distribution, and behind the last, a number that is never selected
     square: npt.NDArray[np.int32]
     step: float
 
@@ -167,7 +157,7 @@ class Population:
     """All users and the distances between items, as tasks read them.
 
     ``vectors`` are those of the items in single precision, or None if the distances are there; ``logs`` the
-    logarithms of the users' numbers of items. ``layout_bytes`` of distances are laid out at a time.
+    logarithms of the users' numbers of items.
     """
 
     geometry: ItemGeometry
@@ -175,12 +165,9 @@ class Population:
     embedding: Embedding
     vectors: npt.NDArray[np.float32] | None
     logs: Floats
-    layout_bytes: int
 
     @classmethod
-    def from_preferences(
-        cls, everyone: Preferences, geometry: ItemGeometry, seed: int, layout_bytes: int = LAYOUT_BYTES
-    ) -> Population:
+    def from_preferences(cls, everyone: Preferences, geometry: ItemGeometry, seed: int) -> Population:
         """Return all users."""
         vectors = None
         if geometry.grid is None and geometry.vectors is not None:
@@ -189,7 +176,7 @@ class Population:
         embedding, shard = embed(everyone, geometry, seed), Shard.from_preferences(everyone)
         # Ids stay here: tasks know items and users by position.
         geometry = replace(geometry, items=np.arange(geometry.n_items))
-        return cls(geometry, shard, embedding, vectors, logs, layout_bytes)
+        return cls(geometry, shard, embedding, vectors, logs)
 
 
 class Comparison:
@@ -205,7 +192,7 @@ class Comparison:
         """Yield ranges of the chosen users whose distances fit in memory; an empty one if there are none."""
         lengths = self.population.shard.preferences.counts[chosen]
         width, n_items = _cascade.filled_up(self.items.size), self.geometry.n_items
-        room = max(self.population.layout_bytes // (entry_bytes * width) - self.items.size, 1)
+        room = max(LAYOUT_BYTES // (entry_bytes * width) - self.items.size, 1)
         if room >= n_items or not chosen.size:
             yield slice(0, chosen.size)
             return
