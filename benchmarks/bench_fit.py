@@ -50,7 +50,7 @@ data.geometry
 few = pm.datasets.load("cinema")
 pm.Recommender().fit(few.with_ratings(few.ratings.take(users=range(200))))
 timed(recommender, "choose_settings", "settings of the ranking")
-timed(recommender, "compare_with_landmarks", "distances to landmarks")
+timed(recommender.UserSimilarity, "compared", "distances to landmarks")
 timed(gaussian_process, "solve", "rating side")
 timed(recommender.TwoSidedRanker, "fit", "ranking side")
 start, cpu = time.perf_counter(), time.process_time()

@@ -9,7 +9,8 @@ from scipy.sparse import csr_array
 from prefmover.data.ratings import Ratings
 from prefmover.data.scale import Scale
 from prefmover.measures import weight
-from prefmover.predict.low_rank import LowRankKernel, choose_landmarks, normalized_weights, self_scale
+from prefmover.predict.low_rank import LowRankKernel, normalized_weights, self_scale
+from prefmover.predict.similarity import choose_landmarks
 
 
 def rated(counts):

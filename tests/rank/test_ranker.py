@@ -11,7 +11,7 @@ from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.measures import MEASURES, weight
 from prefmover.model import KNNRecommender, Recommender
-from prefmover.predict.low_rank import LandmarkValues
+from prefmover.predict.similarity import LandmarkValues
 from prefmover.rank.two_sided import (
     RankingSettings,
     TwoSidedRanker,

@@ -10,8 +10,7 @@ from prefmover.data.ratings import Ratings
 from prefmover.data.scale import Scale
 from prefmover.data.splits import random_split
 from prefmover.measures import find_measure
-from prefmover.predict.low_rank import LandmarkValues
-from prefmover.predict.similarity import UserSimilarity
+from prefmover.predict.similarity import LandmarkValues, UserSimilarity
 from prefmover.rank import tuning
 from prefmover.rank.tuning import _HeldOut, choose_settings, relevant
 from prefmover.rank.two_sided import RankingSettings, TwoSidedRanker, mean_squared_like

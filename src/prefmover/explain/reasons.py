@@ -46,7 +46,6 @@ import numpy as np
 
 from prefmover._pickled import PickledFields
 from prefmover._typing import Bools, Floats, Ints
-from prefmover.data.preferences import entries_of_rows, indptr_from_counts
 from prefmover.data.ratings import Ratings
 from prefmover.data.scale import Scale
 from prefmover.dataset import Dataset, geometry_if
@@ -132,25 +131,14 @@ class CoLikes:
         liked = likes_among(m.data, np.repeat(self.means, counts), ratings.scale)
         rows, columns = ratings.rows()[liked], m.indices[liked]
         likes = np.bincount(rows, minlength=ratings.n_users).astype(np.float64)
-        self.liked = csr_array((np.ones(len(rows), np.int64), (rows, columns)), shape=m.shape).tocsc()
+        self.liked = csr_array((np.ones(len(rows), np.int32), (rows, columns)), shape=m.shape).tocsc()
         self.n_likes: Ints = np.asarray(np.diff(self.liked.indptr), np.int64)
         self.by_chance = float((likes**2).sum() / max(likes.sum(), 1.0) ** 2)
 
     def together(self, items: Ints, others: Ints) -> tuple[Ints, Floats]:
         """Return how many users like both of two items, and the lift: (items, others) each."""
-        from scipy.sparse import csr_array
-
-        # A few items: the likes of the others are counted in dense columns.
-        n_users, starts = self.liked.shape[0], self.liked.indptr
-        likes_it = np.zeros((n_users, len(items)), np.int32)
-        rows, entries = entries_of_rows(starts, items)
-        likes_it[self.liked.indices[entries], rows] = 1
-        _, entries = entries_of_rows(starts, others)
-        ends = indptr_from_counts(self.n_likes[others])
-        by_other = csr_array(
-            (np.ones(len(entries), np.int32), self.liked.indices[entries], ends), shape=(len(others), n_users)
-        )
-        n_both = np.ascontiguousarray((by_other @ likes_it).T, np.int64)
+        likes_it = self.liked[:, items].toarray(order="C")  # a few items: dense columns are faster
+        n_both = np.ascontiguousarray((self.liked[:, others].T @ likes_it).T, np.int64)
         expected = np.outer(self.n_likes[items], self.n_likes[others].astype(np.float64)) * self.by_chance
         return n_both, n_both / np.where(expected > 0, expected, 1.0)
 
@@ -403,12 +391,11 @@ def liked_together(n_both: Ints, lift: Floats) -> Bools:
 
 def _given(ratings: Ratings, users: Ints, items: Ints) -> tuple[Ints, Ints, Floats]:
     """Return the ratings of some items by some users: which of the users, which of the items, the rating."""
-    m, column = ratings.matrix, np.full(ratings.n_items, -1, np.int64)
+    some, column = ratings.matrix[users], np.full(ratings.n_items, -1, np.int64)
     column[items] = np.arange(len(items))
-    rows, entries = entries_of_rows(m.indptr, users)
-    columns = column[m.indices[entries]]
+    columns, rows = column[some.indices], np.repeat(np.arange(len(users)), np.diff(some.indptr))
     there = np.flatnonzero(columns >= 0)
-    return rows[there], columns[there], m.data[entries[there]]
+    return rows[there], columns[there], some.data[there]
 
 
 def _strongest(raters: Ints, likes: Bools, parts: Floats) -> Ints:

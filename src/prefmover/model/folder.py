@@ -45,7 +45,7 @@ from prefmover.errors import InputError
 from prefmover.execution import atomic
 from prefmover.items.catalog import Catalog
 
-__all__ = ["FORMAT_VERSION", "Header", "StoredFile", "StoredModel", "header_sha256", "read", "write"]
+__all__ = ["FORMAT_VERSION", "QUICK", "Header", "StoredFile", "StoredModel", "header_sha256", "read", "write"]
 
 Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
@@ -117,11 +117,6 @@ class StoredModel(NamedTuple):
     arrays: dict[str, npt.NDArray[Any]]
     users: Ids
     items: Catalog
-
-    @property
-    def is_large(self) -> bool:
-        """Whether the arrays are read only if that is asked for."""
-        return self.header.files.arrays.size > QUICK
 
 
 def write(

@@ -27,10 +27,8 @@ from prefmover.measures import Measure
 from prefmover.measures.estimates import Calibration
 from prefmover.model.base_recommender import BaseRecommender
 from prefmover.model.estimator import Fitted, Head
-from prefmover.predict.gaussian_process import KernelPredictor, RatingSettings
-from prefmover.predict.low_rank import choose_landmarks, compare_with_landmarks
-from prefmover.predict.similarity import UserSimilarity
-from prefmover.predict.solver import require_room
+from prefmover.predict.gaussian_process import KernelPredictor, RatingSettings, require_room
+from prefmover.predict.similarity import UserSimilarity, choose_landmarks
 from prefmover.rank.tuning import Choice, choose_settings
 from prefmover.rank.two_sided import RankingSettings, TwoSidedRanker
 
@@ -145,7 +143,7 @@ class Recommender(BaseRecommender):
         data = similarity.data.with_geometry(similarity.data.geometry)
         landmarks = choose_landmarks(data.ratings, self.landmarks, self.seed)
         similarity = replace(similarity.with_data(data).calibrated(self.seed), landmarks=landmarks)
-        compared = compare_with_landmarks(similarity, stages.begin("comparison"))
+        compared = similarity.compared(stages.begin("comparison"))
         predictor, ranker = None, None
         if "rating" in heads:
             stages.begin("rating")

@@ -33,7 +33,7 @@ from prefmover.measures import Weight, find_measure, weight
 from prefmover.measures.estimates import N_FEATURES, Calibration
 from prefmover.model.base_recommender import BaseRecommender
 from prefmover.model.estimator import Estimator, Fitted
-from prefmover.model.folder import Arrays, StoredModel, read, write
+from prefmover.model.folder import QUICK, Arrays, StoredModel, read, write
 from prefmover.model.knn_recommender import KNNRecommender
 from prefmover.model.recommender import Recommender
 from prefmover.predict.gaussian_process import KernelPredictor, RatingSettings
@@ -147,7 +147,7 @@ def load(
     """
     stored = read(folder, verify=verify)
     try:
-        return _restored(stored, n_threads, quick=not verify and stored.is_large)
+        return _restored(stored, n_threads, quick=not verify and stored.header.files.arrays.size > QUICK)
     except InputError as error:
         raise InputError(f"{folder}: {error}") from None
     except KeyError as error:
@@ -302,30 +302,28 @@ def check_arrays(arrays: Arrays, sizes: dict[str, int], *, quick: bool = False) 
     prefmover.errors.InputError: landmarks is damaged: positions beyond the 5 users
     """
     for name, declared in ARRAYS.items():
-        if name in arrays:
-            _check(name, arrays[name], declared, sizes, quick)
-
-
-def _check(name: str, array: npt.NDArray[Any], declared: Array, sizes: dict[str, int], quick: bool) -> None:
-    if array.ndim == len(declared.shape):
-        for size, n in zip(declared.shape, array.shape, strict=True):
-            sizes.setdefault(size, n)
-    expected = tuple(sizes.get(size, -1) for size in declared.shape)
-    if array.dtype != declared.dtype or array.shape != expected:
-        raise InputError(
-            f"{name} is damaged: {array.dtype} of shape {array.shape}; expected "
-            f"{np.dtype(declared.dtype)} of {expected}"
-        )
-    if declared.below is not None and len(array):
-        n = sizes[declared.below]
-        if array[0] < 0 or array[-1] >= n or (np.diff(array) <= 0).any():
-            raise InputError(f"{name} is damaged: positions beyond the {n:,} {declared.below}")
-    if array.dtype.kind != "f" or (quick and array.nbytes > LARGE_ARRAY):
-        return
-    if declared.finite and not np.isfinite(array).all():
-        raise InputError(f"{name} is damaged: a number is missing or infinite")
-    if declared.largest is not None and np.abs(array).max(initial=0.0) > declared.largest:
-        raise InputError(f"{name} is damaged: a number is not within {declared.largest:g} of 0")
+        if name not in arrays:
+            continue
+        array = arrays[name]
+        if array.ndim == len(declared.shape):
+            for size, n in zip(declared.shape, array.shape, strict=True):
+                sizes.setdefault(size, n)
+        expected = tuple(sizes.get(size, -1) for size in declared.shape)
+        if array.dtype != declared.dtype or array.shape != expected:
+            raise InputError(
+                f"{name} is damaged: {array.dtype} of shape {array.shape}; expected "
+                f"{np.dtype(declared.dtype)} of {expected}"
+            )
+        if declared.below is not None and len(array):
+            n = sizes[declared.below]
+            if array[0] < 0 or array[-1] >= n or (np.diff(array) <= 0).any():
+                raise InputError(f"{name} is damaged: positions beyond the {n:,} {declared.below}")
+        if array.dtype.kind != "f" or (quick and array.nbytes > LARGE_ARRAY):
+            continue
+        if declared.finite and not np.isfinite(array).all():
+            raise InputError(f"{name} is damaged: a number is missing or infinite")
+        if declared.largest is not None and np.abs(array).max(initial=0.0) > declared.largest:
+            raise InputError(f"{name} is damaged: a number is not within {declared.largest:g} of 0")
 
 
 def _sparse(arrays: Arrays, name: str, sizes: dict[str, int]) -> Any:

@@ -19,25 +19,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 
 from prefmover._pickled import PickledFields
-from prefmover._typing import Floats, Ints, Progress, Singles
-from prefmover.data.ratings import Ratings
+from prefmover._typing import Floats, Ints, Singles
 from prefmover.execution.threads import slices
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import Weight
-from prefmover.predict.similarity import UserSimilarity
+from prefmover.predict.similarity import LandmarkValues
 
 __all__ = [
     "ITEM_LANDMARKS",
     "MAX_EXACT",
-    "LandmarkValues",
     "LowRankKernel",
-    "choose_landmarks",
-    "compare_with_landmarks",
     "item_kernel",
     "normalized_weights",
     "self_scale",
@@ -179,35 +175,6 @@ class LowRankKernel(PickledFields):
         total = self.features.sum(axis=0, dtype=np.float64)
         diagonal = np.einsum("ur,ur->", self.features, self.features, dtype=np.float64)
         return float((total @ total - diagonal) / (n * (n - 1)))
-
-
-class LandmarkValues(NamedTuple):
-    """The measure between all users and the landmarks."""
-
-    landmarks: Ints  # their positions
-    values: Floats | Singles  # (n_users, landmarks) the measure, NaN where it is undefined
-    self_values: Floats  # (n_users,) the measure between each user and itself
-
-
-def choose_landmarks(ratings: Ratings, limit: int, seed: int) -> Ints:
-    """Return users with ratings by position: all if they are up to twice ``limit``, else a sample."""
-    eligible = np.flatnonzero(np.diff(ratings.matrix.indptr))
-    if len(eligible) <= 2 * limit:
-        return eligible
-    return np.sort(np.random.default_rng(seed).choice(eligible, limit, replace=False))
-
-
-def compare_with_landmarks(similarity: UserSimilarity, progress: Progress | None = None) -> LandmarkValues:
-    """Compare all users with the landmarks of the measure."""
-    landmarks, everyone = similarity.landmarks, np.arange(similarity.data.n_users)
-    self_values = similarity.self_values(everyone)
-    if similarity.calibration is not None:
-        values = similarity.estimated_values(everyone, landmarks, dtype=np.float32)
-    elif similarity.measure.symmetric and len(landmarks) < len(everyone):
-        values = np.ascontiguousarray(similarity.exact_values(landmarks, everyone, progress).T)
-    else:
-        values = similarity.exact_values(everyone, landmarks, progress)
-    return LandmarkValues(landmarks, values, self_values)
 
 
 def user_kernel(

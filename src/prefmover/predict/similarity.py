@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +38,7 @@ from prefmover.search.index import Request
 from prefmover.search.nearest import search_positions
 from prefmover.search.result import NeighborPositions, SearchStats
 
-__all__ = ["UserSimilarity", "Who"]
+__all__ = ["LandmarkValues", "UserSimilarity", "Who", "choose_landmarks"]
 
 Who = Ints | Ratings
 """Users of the data by position, or the ratings of one guest."""
@@ -50,6 +50,14 @@ FEW_USERS = 64
 
 EXACT_PAIRS = 10_000
 """Up to this number of pairs of users, nothing is estimated: exact distances take a second or two."""
+
+
+class LandmarkValues(NamedTuple):
+    """The measure between all users and the landmarks."""
+
+    landmarks: Ints  # their positions
+    values: Floats | Singles  # (n_users, landmarks) the measure, NaN where it is undefined
+    self_values: Floats  # (n_users,) the measure between each user and itself
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +174,18 @@ class UserSimilarity(PickledFields):
         rows = _rows_of(self.landmark_data.ratings.take(users=self.landmarks), self._geometry)
         return Landmarks.prepare(rows, self._geometry, self.n_threads, self.stored_nearest)
 
+    def compared(self, progress: Progress | None = None) -> LandmarkValues:
+        """Compare all users with the landmarks."""
+        landmarks, everyone = self.landmarks, np.arange(self.data.n_users)
+        self_values = self.self_values(everyone)
+        if self.calibration is not None:
+            values = self.estimated_values(everyone, landmarks, dtype=np.float32)
+        elif self.measure.symmetric and len(landmarks) < len(everyone):
+            values = np.ascontiguousarray(self.exact_values(landmarks, everyone, progress).T)
+        else:
+            values = self.exact_values(everyone, landmarks, progress)
+        return LandmarkValues(landmarks, values, self_values)
+
     def self_values(self, users: Ints) -> Floats:
         """Return the measure between each user and itself."""
         if self.measure.is_zero_for_itself:
@@ -247,6 +267,14 @@ class UserSimilarity(PickledFields):
         if len(users) <= FEW_USERS and "preferences" not in vars(self.data):
             return _rows_of(self.data.ratings.take(users=users), self._geometry)
         return UserRows.take(self.data.preferences, self._geometry, users)
+
+
+def choose_landmarks(ratings: Ratings, limit: int, seed: int) -> Ints:
+    """Return users with ratings by position: all if they are up to twice ``limit``, else a sample."""
+    eligible = np.flatnonzero(np.diff(ratings.matrix.indptr))
+    if len(eligible) <= 2 * limit:
+        return eligible
+    return np.sort(np.random.default_rng(seed).choice(eligible, limit, replace=False))
 
 
 def _rows_of(ratings: Ratings, geometry: ItemGeometry) -> UserRows:

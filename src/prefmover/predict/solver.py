@@ -18,9 +18,8 @@ from prefmover._typing import Floats, Ints, Singles
 from prefmover.data.ratings import Ratings
 from prefmover.errors import NotOptimalError
 from prefmover.execution.jit import LazyModule, compiled_or_interpreted
-from prefmover.execution.memory import require
 from prefmover.execution.threads import run, slices
-from prefmover.predict.low_rank import ITEM_LANDMARKS, MAX_EXACT, LowRankKernel
+from prefmover.predict.low_rank import LowRankKernel
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -29,15 +28,7 @@ if TYPE_CHECKING:
 
 kernels = LazyModule("prefmover.predict._sparse_sums")
 
-__all__ = ["Coefficients", "Entries", "like", "require_room", "solve", "sum_rows", "work_limits"]
-
-ITEM_BYTES = 32
-"""Memory for each item and direction of items while fitting: features, sums and temporary arrays. (Measured
-on 4,000 users x 20,000 items: 25 with 600 directions, and 29 with 160.)"""
-
-USER_BYTES, LARGE_USER_BYTES = 48, 24
-"""Memory for each user and landmark: values, weights, features and temporary arrays. (Measured: 44, and 21
-with :data:`LARGE_RANK` directions.)"""
+__all__ = ["Coefficients", "Entries", "like", "solve", "sum_rows", "work_limits"]
 
 TOLERANCE = 1e-3
 """Norm of the residual, relative to that of the ratings, at which conjugate residuals end. On MovieLens-100K,
@@ -82,18 +73,6 @@ def work_limits(ratings: Ratings) -> tuple[int | None, float]:
     costs .0003 and .0009 of MAE on two splits (.7071 to .7074, .7081 to .7090), all through the directions.
     """
     return (LARGE_RANK, LARGE_TOLERANCE) if ratings.n_ratings > LARGE else (None, TOLERANCE)
-
-
-def require_room(ratings: Ratings, n_landmarks: int) -> None:
-    """Raise an error if a regression of this size is too large; called before users are compared."""
-    n_users, n_items, (most, _) = ratings.n_users, ratings.n_items, work_limits(ratings)
-    directions = min(n_items if n_items <= MAX_EXACT else ITEM_LANDMARKS, most or n_items)
-    per_user = n_landmarks * (USER_BYTES if most is None else LARGE_USER_BYTES)
-    require(
-        n_users * per_user + n_items * directions * ITEM_BYTES,
-        f"the kernel model of {n_users:,} users and {n_items:,} items with {n_landmarks:,} landmarks",
-        "lower `landmarks`, use KNNRecommender, or leave out items with few ratings",
-    )
 
 
 def solve(

@@ -42,15 +42,9 @@ from prefmover._typing import Floats, Ints, Singles
 from prefmover.errors import InputError
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import weight
-from prefmover.predict.low_rank import (
-    LandmarkValues,
-    LowRankKernel,
-    normalized_weights,
-    self_scale,
-    user_kernel,
-)
+from prefmover.predict.low_rank import LowRankKernel, normalized_weights, self_scale, user_kernel
 from prefmover.predict.predictor import UserState
-from prefmover.predict.similarity import UserSimilarity
+from prefmover.predict.similarity import LandmarkValues, UserSimilarity
 from prefmover.predict.solver import sum_rows
 from prefmover.rank.ease import ItemSide, SimilarContent, SimilarItems
 from prefmover.rank.ranker import NearerThan, Ranker, ScoreTerms, SideScores, likes_from
