@@ -258,7 +258,7 @@ class Selection:
         _check_share("diversify", diversify, 0.0)
         if diversify:
             data.require_geometry("diversify")
-        allowed = np.ones(data.n_items, bool)
+        allowed = np.ones(len(data.ratings.items), bool)
         if items is not None:
             allowed[:] = False
             allowed[data.ratings.item_positions(_ids("items", items))] = True
