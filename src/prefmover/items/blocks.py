@@ -65,8 +65,11 @@ def read_npz(path: str | os.PathLike[str], *, ids: str | None = None) -> ItemVec
         raise InputError(f"{file} has no array 'vectors' of one row per item (arrays: {shapes})")
     n = len(arrays[vectors])
     listed = [key for key, a in arrays.items() if a.ndim == 1 and len(a) == n and a.dtype.kind in "iuUS"]
-    found = ids if ids in arrays else _ids_key(listed)
-    if found is None or found not in listed:
+    position = find_usual("item", listed)
+    found = ids if ids in arrays else _usual(ID_NAMES, listed)
+    if found is None and (position is not None or len(listed) == 1):
+        found = listed[position or 0]
+    if found not in listed:
         raise InputError(
             f"{file}: which array has the item ids? Call it 'ids', with one id for each of the {n:,} rows of "
             f"{vectors!r}, or pass item_id= with its name (arrays: {shapes})",
@@ -106,13 +109,6 @@ def _arrays(file: str) -> dict[str, Any]:
 
 def _usual(names: Sequence[str], keys: Sequence[str]) -> str | None:
     return next((key for name in names for key in keys if plain_name(key) == name), None)
-
-
-def _ids_key(listed: Sequence[str]) -> str | None:
-    position = find_usual("item", listed)
-    if position is None and len(listed) == 1:
-        position = 0
-    return _usual(ID_NAMES, listed) or (None if position is None else listed[position])
 
 
 def rows_of(source: FeatureSource, ids: Ids, *, item_id: str | None = None, k: int = 0) -> ItemVectors:

@@ -36,16 +36,14 @@ BRACKETS = {"[": "]", "{": "}", "(": ")"}
 Roles: TypeAlias = dict[str, list[int]]
 """The columns of a file by what they are used for, as positions."""
 
-_Rows: TypeAlias = tuple[list[str], list[list[Any]], Origin]
-
 
 @dataclass(frozen=True, slots=True)
 class ItemFile:
-    """One file: names of its columns, and its cells as text (or lists, in Parquet) row by row."""
+    """One file: names of its columns, and the cells of each as text (or lists, in Parquet)."""
 
     origin: Origin
     names: list[str]
-    rows: list[list[Any]]
+    columns: list[list[Any]]
     id_column: int
     is_long: bool = False  # one row per tag
 
@@ -55,28 +53,23 @@ class ItemFile:
         file, data = os.fspath(path), file_bytes(path)
         bad = BadLines(file, options.on_bad_lines)
         if data.startswith(b"PAR1"):
-            names, rows, origin = _parquet_rows(data, file)
+            table = read_parquet(open_parquet(data, file), file)
+            names, origin = table.column_names, Origin(file, "row")
+            columns = [list(map(_cell, column.to_pylist())) for column in table.columns]
         else:
-            names, rows, origin = _text_rows(data, file, options, bad)
-        named = next((str(name) for name in (options.item_id, options.item) if name in names), None)
-        if named is None:
-            id_column = _find_id_column(names, file)
-        else:
-            id_column = find_column(named, names, "item_id", file)
-        kept = cls(origin, names, rows, id_column)._checked(options, bad)
+            names, columns, origin = _text_columns(data, file, options, bad)
+        named = [str(name) for name in (options.item_id, options.item) if name in names]
+        id_column = find_column(named[0], names, "item_id", file) if named else _find_id_column(names, file)
+        kept = cls(origin, names, columns, id_column)._checked(options, bad)
         bad.report()
-        if not kept.rows:
+        if not kept.ids:
             raise InputError(f"{file} has a header but no items below it")
         return kept
-
-    def column(self, position: int) -> list[Any]:
-        """Return the cells of a column."""
-        return [row[position] for row in self.rows]
 
     @property
     def ids(self) -> list[str]:
         """The id of each row."""
-        return self.column(self.id_column)
+        return self.columns[self.id_column]
 
     def position(self, role: str, name: str | None = None) -> int | None:
         """Return the column of a role: the one that the caller names, or the one with a usual name."""
@@ -101,28 +94,27 @@ class ItemFile:
             year = None
         seen: dict[str, int] = {}
         kept: list[int] = []
-        for k, row in enumerate(self.rows):
-            key = row[self.id_column]
+        for k, key in enumerate(self.ids):
             if isinstance(key, list) or not key or re.match(MISSING_ID, key):
                 reason = "a list is not an item id" if isinstance(key, list) else "the item is missing"
                 bad.add(f"{self.origin.at(k, self.names[self.id_column])}: {reason}")
-            elif year is not None and parse_year(str(row[year])) is None:
-                bad.add(f"{self.origin.at(k, self.names[year])}: {str(row[year])!r} is not a year")
+            elif year is not None and parse_year(text_of_year := str(self.columns[year][k])) is None:
+                bad.add(f"{self.origin.at(k, self.names[year])}: {text_of_year!r} is not a year")
             elif key in seen and is_single and not is_long:
                 both = f"{self.origin.both(seen[key], k)}: item id {key!r} occurs more than once"
                 bad.add(f"{both}; ids must be unique, and spaces around them do not count")
             else:
                 seen.setdefault(key, k)
                 kept.append(k)
-        rows = [self.rows[k] for k in kept]
-        return replace(self, origin=self.origin.take(kept), rows=rows, is_long=is_long)
+        columns = [[cells[k] for k in kept] for cells in self.columns]
+        return replace(self, origin=self.origin.take(kept), columns=columns, is_long=is_long)
 
     def _repeats_items(self, title: int | None) -> bool:
         """Whether items occur more than once; if there are titles, twice or more and under the same one."""
         keys = [str(key) for key in self.ids]
         if title is None:
             return len({*keys}) < len(keys)
-        titled = set(zip(keys, map(str, self.column(title)), strict=True))
+        titled = set(zip(keys, map(str, self.columns[title]), strict=True))
         return len(titled) == len({*keys}) <= len(keys) / 2
 
     def roles(self, options: FileOptions) -> Roles:
@@ -149,52 +141,53 @@ class ItemFile:
 
     def titles(self, roles: Roles) -> Iterator[tuple[str, str, int]]:
         """Yield id, title and year of every row; without a column of titles, the title is in the id."""
-        for row in self.rows:
-            key = row[self.id_column]
-            years = [parse_year(str(row[p])) for p in roles["year"]]
-            title, year_in_title = split_year(next((as_text(row[p]) for p in roles["title"]), key))
-            yield key, title, next(iter(years), 0) or year_in_title
+        titles = self.columns[roles["title"][0]] if roles["title"] else self.ids
+        years = self.columns[roles["year"][0]] if roles["year"] else [""] * len(self.ids)
+        for key, cell, year in zip(self.ids, titles, years, strict=True):
+            title, year_in_title = split_year(as_text(cell))
+            yield key, title, parse_year(str(year)) or year_in_title
 
     def words(self, position: int) -> list[tuple[str, list[str], float]]:
         """Return id, words and count of every row of a column of tags or genres."""
-        cells = self.column(position)
-        counts = self._counts() if self.is_long else [1.0] * len(cells)
+        cells = self.columns[position]
+        split = words_in_cells(cells, split=not self.is_long)
         out = []
-        for k, words in enumerate(words_in_cells(cells, split=not self.is_long)):
+        for k, (key, words, count) in enumerate(zip(self.ids, split, self._counts(), strict=True)):
             if words is None:
                 where = self.origin.at(k, self.names[position])
                 raise InputError(f"{where}: {cells[k][:60]!r} looks like a list, but cannot be parsed")
-            out.append((self.rows[k][self.id_column], words, counts[k]))
+            out.append((key, words, count))
         return out
 
     def _counts(self) -> list[float]:
         position = find_usual("count", self.names)
-        if position is None:
-            return [1.0] * len(self.rows)
-        counts = [_floats(cell) for cell in self.column(position)]
+        if position is None or not self.is_long:
+            return [1.0] * len(self.ids)
+        counts = [_floats(cell) for cell in self.columns[position]]
         for k, count in enumerate(counts):
             if len(count) != 1 or not 0 < count[0] < np.inf:
                 where = self.origin.at(k, self.names[position])
-                raise InputError(f"{where}: {self.rows[k][position]!r} is not a count, a positive number")
+                raise InputError(f"{where}: {self.columns[position][k]!r} is not a count, a positive number")
         return [count for (count,) in counts]
 
     def _number_columns(self, used: set[int]) -> list[int]:
         """Return the columns of numbers among those without a role."""
-        lengths = {k: len(_floats(cell)) for k, cell in enumerate(self.rows[0]) if k != self.id_column}
+        lengths = {k: len(_floats(cells[0])) for k, cells in enumerate(self.columns) if k != self.id_column}
         columns = [k for k, n in lengths.items() if n and k not in used]
         columns = [k for k in columns if plain_name(self.names[k]) == "vector" or lengths[k] > 1] or columns
-        for k, row in enumerate(self.rows):
+        for k in range(len(self.ids)):
             for column in columns:
-                n = lengths[column]
-                if len(_floats(row[column])) != n:
+                cell, n = self.columns[column][k], lengths[column]
+                if len(_floats(cell)) != n:
                     where = self.origin.at(k, self.names[column])
                     expected = "a number" if n == 1 else f"a list of {n} numbers"
-                    raise InputError(f"{where}: {row[column]!r} is not {expected}")
+                    raise InputError(f"{where}: {cell!r} is not {expected}")
         return columns
 
     def numbers(self, columns: Sequence[int]) -> Floats:
         """Return the numbers of every row."""
-        return np.array([[x for p in columns for x in _floats(row[p])] for row in self.rows])
+        rows = zip(*(self.columns[p] for p in columns), strict=True)
+        return np.array([[x for cell in row for x in _floats(cell)] for row in rows])
 
 
 def check_columns(options: FileOptions, files: Sequence[ItemFile], blocks: Sequence[str]) -> None:
@@ -240,7 +233,9 @@ def _find_id_column(names: list[str], file: str) -> int:
     )
 
 
-def _text_rows(data: bytes, file: str, options: FileOptions, bad: BadLines) -> _Rows:
+def _text_columns(
+    data: bytes, file: str, options: FileOptions, bad: BadLines
+) -> tuple[list[str], list[list[Any]], Origin]:
     def is_header(names: list[str]) -> bool:
         is_usual = find_usual("item", names) is not None or "id" in map(plain_name, names)
         return len(names) > 1 and (is_usual or options.item_id in names or options.item in names)
@@ -257,16 +252,11 @@ def _text_rows(data: bytes, file: str, options: FileOptions, bad: BadLines) -> _
         LOG.info("%s: no header; the columns are %s", file, ", ".join(names))
     records = list(table.records(header=has_header, bad=bad))
     origin = Origin(file, "line", lambda rows: [records[k][0] for k in rows])
-    return names, [fields for _, fields in records], origin
+    return names, [[fields[p] for _, fields in records] for p in range(len(names))], origin
 
 
-def _parquet_rows(data: bytes, file: str) -> _Rows:
-    table = read_parquet(open_parquet(data, file), file)
-    columns = [
-        [cell if isinstance(cell, list) else "" if cell is None else str(cell) for cell in column.to_pylist()]
-        for column in table.columns
-    ]
-    return table.column_names, [list(row) for row in zip(*columns, strict=True)], Origin(file, "row")
+def _cell(value: Any) -> Any:
+    return value if isinstance(value, list) else "" if value is None else str(value)
 
 
 def _floats(cell: Any) -> list[float]:

@@ -465,20 +465,16 @@ class ItemGeometry:
         array([[0]])
         """
         r, c = self._indices(rows), self._indices(columns)
-        by_cosine = self.grid is None and k < c.size
-        at, steps = self._nearest_by_cosine(r, c, k) if by_cosine else self._nearest_by_distance(r, c, k)
+        if self.grid is None and k < c.size:
+            at, steps = self._nearest_by_cosine(r, c, k)
+        else:  # distance and position as one number: the k smallest in order, without a sort of whole rows
+            n = max(c.size, 1)
+            keys = self.units(r, c).astype(np.int64) * n + np.arange(c.size)
+            if 0 < k < c.size:
+                keys = np.partition(keys, k - 1, axis=1)[:, :k]
+            keys.sort(axis=1)
+            steps, at = np.divmod(keys[:, :k], n)
         return at, np.multiply(steps, self.unit, dtype=np.float64)
-
-    def _nearest_by_distance(self, rows: Ints, columns: Ints, k: int) -> tuple[Ints, Ints]:
-        """Return :meth:`nearest` in units, from all distances."""
-        # Distance and position as one number: the k smallest in order, without a sort of whole rows.
-        n = max(columns.size, 1)
-        keys = self.units(rows, columns).astype(np.int64) * n + np.arange(columns.size)
-        if 0 < k < columns.size:
-            keys = np.partition(keys, k - 1, axis=1)[:, :k]
-        keys.sort(axis=1)
-        steps, at = np.divmod(keys[:, :k], n)
-        return at, steps
 
     def _nearest_by_cosine(self, rows: Ints, columns: Ints, k: int) -> tuple[Ints, Ints]:
         """Return :meth:`nearest` in units, from the distances of candidates with large cosines."""

@@ -96,8 +96,7 @@ class ItemFiles:
     name: str
     options: FileOptions
     ids: Ids = field(default_factory=lambda: np.empty(0))
-    keys: dict[str, None] = field(default_factory=dict)  # described items, in order
-    titles: dict[str, str] = field(default_factory=dict)
+    titles: dict[str, str] = field(default_factory=dict)  # of all described items, in order
     years: dict[str, int] = field(default_factory=dict)
     genres: dict[str, list[str]] = field(default_factory=dict)
     tags: dict[str, list[tuple[str, str, float]]] = field(default_factory=dict)  # by block; "": with genres
@@ -143,13 +142,17 @@ class ItemFiles:
             raise InputError(
                 f"{files[0].origin.file} needs {needs}; it has {names}; {remedy}", argument="tags"
             )
-        if rated_keys.isdisjoint(found.keys) and rated is not None and (titled := _by_title(files, options)):
+        if (
+            rated_keys.isdisjoint(found.titles)
+            and rated is not None
+            and (titled := _by_title(files, options))
+        ):
             by_title = cls(name, options)._with(titled, outside, rated_keys)
-            if not rated_keys.isdisjoint(by_title.keys):
+            if not rated_keys.isdisjoint(by_title.titles):
                 LOG.info("ratings are by title: titles are the ids of the items")
                 found = by_title
         bad = BadLines(name, options.on_bad_lines)
-        ids = _typed(list(found.keys), rated, bad)
+        ids = _typed(list(found.titles), rated, bad)
         bad.report()
         return found.with_ids(ids)
 
@@ -165,7 +168,9 @@ class ItemFiles:
             keys = _texts_of(block.items)
             self.outside.append(block._replace(items=keys))
             described = keys[np.any(block.vectors, axis=1)].tolist()
-            self.keys.update(dict.fromkeys(key for key in described if not files or key in rated))
+            for key in described:
+                if not files or key in rated:
+                    self.titles.setdefault(key, key)
         if options.encoder is not None and not self.texts:
             raise InputError("an encoder needs texts: name a column of text with text=", argument="text")
         asked = bool(options.text) or options.encoder is not None
@@ -179,7 +184,6 @@ class ItemFiles:
 
     def _add(self, file: ItemFile) -> None:
         roles = file.roles(self.options)
-        self.keys.update(dict.fromkeys(file.ids))
         for key, title, year in file.titles(roles):
             if (roles["title"] and title) or key not in self.titles:
                 self.titles[key] = title or key
@@ -196,7 +200,7 @@ class ItemFiles:
             for key, words, count in file.words(position):
                 rows += [(key, word, count) for word in words]
         for position in roles["text"]:
-            texts = {key: as_text(cell) for key, cell in zip(file.ids, file.column(position), strict=True)}
+            texts = {key: as_text(cell) for key, cell in zip(file.ids, file.columns[position], strict=True)}
             self.texts.setdefault(file.names[position], {}).update(texts)
         if roles["numbers"]:
             X = file.numbers(roles["numbers"])
@@ -392,7 +396,7 @@ def _by_title(files: Sequence[ItemFile], options: FileOptions) -> list[ItemFile]
         if position is None:
             return []
         titled.append(replace(file, id_column=position))
-        if len(set(titled[-1].ids)) < len(file.rows):
+        if len(set(titled[-1].ids)) < len(file.ids):
             return []
     return titled
 
