@@ -39,6 +39,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from prefmover.cli.options import Opt
 from prefmover.cli.terminal import INTERRUPTED, STATE, Output, error_line, note, prompt_interrupts, read_text
 from prefmover.errors import InputError, MissingExtraError, PrefmoverError, close_names
 
@@ -115,17 +116,14 @@ def _load(name: str) -> Any:
     for info in verb.registered_commands:
         assert info.callback is not None
         info.callback = as_command(info.callback)
-        info.epilog = _epilog(examples.get(info.name or info.callback.__name__, ()))
+        lines = [f"  {line}" for line in examples.get(info.name or info.callback.__name__, ())]
+        if lines:
+            info.epilog = "\n".join(["\b", "Examples:", *lines])  # the first character keeps the line breaks
     command: Any = typer.main.get_command(verb)
     for part in (command, *getattr(command, "commands", {}).values()):
         part.rich_markup_mode = None
     command.name, command.help = name, command.help or VERBS[name]
     return command
-
-
-def _epilog(examples: Sequence[str]) -> str | None:
-    """Return the examples for the end of a help page; the first character keeps their line breaks."""
-    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in examples)]) if examples else None
 
 
 def as_command(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -172,13 +170,20 @@ def _parameters(owner: Callable[..., Any]) -> list[inspect.Parameter]:
     """Return the parameters of a function, or the fields of a dataclass, with their types."""
     types = get_type_hints(owner, include_extras=True)
     parameters = inspect.signature(owner).parameters.values()
+    for name, kind in types.items():
+        if isinstance(option := getattr(kind, "__metadata__", (None,))[0], Opt):
+            types[name] = option.declared(name, kind.__origin__)
     return [one.replace(kind=KEYWORD, annotation=types.get(one.name, str)) for one in parameters]
 
 
 def _configure(ctx: typer.Context, path: str) -> str:
     """Make the settings of a file the defaults of the command's options."""
     if path and not ctx.resilient_parsing:
-        settings = settings_for(_read_toml(path), ctx.command_path.split()[1:])
+        try:
+            content = tomllib.loads(read_text(path))
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise InputError(f"{path} is not TOML: {error}") from None
+        settings = settings_for(content, ctx.command_path.split()[1:])
         ctx.default_map = dict(_checked(ctx, key, value, path) for key, value in settings.items())
     return path
 
@@ -206,13 +211,6 @@ def settings_for(content: Mapping[str, Any], verbs: Sequence[str]) -> dict[str, 
     for verb in verbs:
         table = table.get(verb, {}) if isinstance(table, dict) else {}
     return {**common, **table} if isinstance(table, dict) else common
-
-
-def _read_toml(path: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(read_text(path))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputError(f"{path} is not TOML: {error}") from None
 
 
 def _checked(ctx: typer.Context, key: str, value: Any, path: str) -> tuple[str, Any]:

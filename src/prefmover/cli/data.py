@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from prefmover.cli.options import Opt
 from prefmover.cli.terminal import Output, note, progress
-from prefmover.datasets.registry import find_source
+from prefmover.datasets.registry import BUILT_IN, SOURCES, find_source
 from prefmover.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ VERIFIED = {
 @app.command("list")
 def list_() -> Output:
     """List the data sets and their folders."""
-    from prefmover.datasets import BUILT_IN, SOURCES, folders
+    from prefmover.datasets import folders
 
     rows = [{"name": name, "title": "built in", "path": "built in"} for name in BUILT_IN]
     for known in SOURCES.values():
@@ -52,16 +53,12 @@ def list_() -> Output:
 
 @app.command()
 def get(
-    name: Name,
-    force: Annotated[
-        bool, typer.Option("--force", help="New download even if the data set is installed.")
-    ] = False,
+    name: Name, force: Annotated[bool, Opt("New download even if the data set is installed.")] = False
 ) -> Output:
     """Download a data set from its publisher."""
-    from prefmover.datasets import BUILT_IN, install
+    from prefmover.datasets import install
 
-    if name.casefold() not in BUILT_IN:
-        _show_terms(name)
+    _show_terms(name)
     with progress(f"{name}, bytes") as callback:
         return _describe(install.get(name, progress=callback, force=force))
 
@@ -69,15 +66,13 @@ def get(
 @app.command()
 def add(
     name: Name,
-    origin: Annotated[
-        str, typer.Option("--from", metavar="PATH", help="Publisher's zip archive, or a folder.")
-    ],
-    link: Annotated[bool, typer.Option("--link", help="Link instead of a copy.")] = False,
+    origin: Annotated[str, Opt("Publisher's zip archive, or a folder.", "PATH", "--from")],
+    link: Annotated[bool, Opt("Link instead of a copy.")] = False,
 ) -> Output:
     """Install a data set from an archive or a folder."""
-    from prefmover.datasets import BUILT_IN, install
+    from prefmover.datasets import install
 
-    if name.casefold() not in BUILT_IN and Path(origin).expanduser().exists():
+    if Path(origin).expanduser().exists():
         _show_terms(name)
     return _describe(install.add(name, origin, link=link))
 
@@ -89,7 +84,7 @@ def path(
     ] = "",
 ) -> Output:
     """Print the path of a data set, or of the folder of all data sets."""
-    from prefmover.datasets import BUILT_IN, folders
+    from prefmover.datasets import folders
 
     if name.casefold() in BUILT_IN:
         raise InputError(f"{name} is built in; it has no folder")
@@ -98,9 +93,10 @@ def path(
 
 
 def _show_terms(name: str) -> None:
-    known = find_source(name)
-    for line in (known.title, f"terms: {known.terms}", f"please cite: {known.citation}"):
-        note(line)
+    if name.casefold() not in BUILT_IN:
+        known = find_source(name)
+        for line in (known.title, f"terms: {known.terms}", f"please cite: {known.citation}"):
+            note(line)
 
 
 def _describe(installed: install.Installed) -> Output:

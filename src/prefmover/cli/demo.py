@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Option
-
 from prefmover._format import counted, duration
-from prefmover.cli.options import ModelOptions, Threads, describe, fitted, item_label, n_common
-from prefmover.cli.terminal import Output, check_folder, note, progress, write_text
+from prefmover.cli.options import ModelOptions, Opt, Threads, describe, fitted, item_label, n_common
+from prefmover.cli.terminal import Output, check_folder, note, progress
 from prefmover.errors import MissingExtraError
+from prefmover.execution import atomic
 
 if TYPE_CHECKING:
     from prefmover.dataset import Dataset
@@ -33,28 +31,9 @@ NOTE = (
 )
 
 
-@dataclass(slots=True)
-class Demo:
-    """The content of the page."""
-
-    user: str
-    about: str  # the data
-    ratings: list[tuple[str, float]]  # (title, rating), best first
-    neighbors: list[dict[str, Any]]  # user, distance, n_common: items that both rated
-    explanation: UserExplanation  # why one of the neighbors is near
-    recommendations: list[dict[str, Any]]  # title, predicted rating, reasons
-    lists: list[tuple[str, float]] = field(default_factory=list)  # (method, nDCG@10 of its lists)
-    shares: list[str] = field(default_factory=list)  # ratios of training to test ratings: heads of the errors
-    errors: list[tuple[str, list[float]]] = field(default_factory=list)  # (method, error at each share)
-    pictures: dict[str, str] = field(default_factory=dict)  # SVG of plan and panels; none without matplotlib
-    notes: list[str] = field(default_factory=list)
-
-
 def demo(
-    viewer: Annotated[str, Option(metavar="ID", help="Viewer in the built-in data.")] = "petra-h",
-    out: Annotated[
-        str, Option("--out", "-o", metavar="FOLDER", help="Folder to write the report to.")
-    ] = "prefmover-demo",
+    viewer: Annotated[str, Opt("Viewer in the built-in data.", "ID")] = "petra-h",
+    out: Annotated[str, Opt("Folder to write the report to.", "FOLDER", "-o")] = "prefmover-demo",
     threads: Threads = None,
 ) -> Output:
     """Find the neighbors of a viewer in the built-in data, explain them, recommend films, and write a report.
@@ -87,49 +66,46 @@ def demo(
     start = time.perf_counter()
     model = fitted(data, None, ModelOptions(), threads)
     fit = f"The default model, fitted in {duration(time.perf_counter() - start)}, recommends:"
-    best = model.recommend(viewer, 5)
-    page = Demo(
-        user=viewer,
-        about=f"Built-in data: {describe(data.ratings)}. The films are real, the viewers are simulated.",
-        ratings=sorted(((label(film), r) for film, r in rated.items()), key=lambda pair: -pair[1]),
-        neighbors=neighbors,
-        explanation=explain_users(data, user, data.user_position(least_common["user"])),
-        recommendations=[
-            {"title": one.title, "rating": one.rating or 0.0, "reasons": one.reasons} for one in best
-        ],
-        shares=[share_name(share) for share in SHARES],
-        lists=_lists(data, folder, threads),
-        errors=_errors(data, folder, threads),
-        notes=[NOTE, "docs/guide/experiments.md has results on real data."],
-    )
-    report = _write(page, folder)
-    answer = {
+    explanation = explain_users(data, user, data.user_position(least_common["user"]))
+    answer: dict[str, Any] = {
         "viewer": viewer,
-        "neighbors": page.neighbors,
-        "explanation": page.explanation.to_dict(),
-        "recommendations": page.recommendations,
-        "lists": dict(page.lists),
-        "errors": dict(page.errors),
-        "report": str(report),
+        "neighbors": neighbors,
+        "explanation": explanation.to_dict(),
+        "recommendations": [
+            {"title": one.title, "rating": one.rating or 0.0, "reasons": one.reasons}
+            for one in model.recommend(viewer, 5)
+        ],
+        "lists": _lists(data, folder, threads),
+        "errors": _errors(data, folder, threads),
+        "report": str(folder / "report.html"),
     }
-    return Output(answer, [*_lines(page, data.n_users, search, fit), str(report)])
+    page = {
+        **answer,
+        "about": f"Built-in data: {describe(data.ratings)}. The films are real, the viewers are simulated.",
+        "ratings": sorted(((label(film), r) for film, r in rated.items()), key=lambda pair: -pair[1]),
+        "shares": [share_name(share) for share in SHARES],
+        "explanation": explanation,
+        "pictures": _pictures(explanation, folder),
+    }
+    atomic.write(folder / "report.html", demo_page(page).encode())
+    return Output(answer, [*_lines(page, data.n_users, search, fit), answer["report"]])
 
 
-def _lists(data: Dataset, folder: Path, threads: int | None) -> list[tuple[str, float]]:
+def _lists(data: Dataset, folder: Path, threads: int | None) -> dict[str, float]:
     """Return nDCG@10 of the lists of each recommender on held-out ratings, the default first."""
     title = "Recommended lists: the built-in data"
     rows = _evaluated(data, LISTS, folder / "lists", title, threads, train=LISTS_SHARE, task="ranking")
-    return [(row["label"], row["ndcg"]) for row in rows]
+    return {row["label"]: row["ndcg"] for row in rows}
 
 
-def _errors(data: Dataset, folder: Path, threads: int | None) -> list[tuple[str, list[float]]]:
+def _errors(data: Dataset, folder: Path, threads: int | None) -> dict[str, list[float]]:
     """Return the mean absolute error of each recommender at each share."""
     names = ("default", *(f"knn:{name}" for name in MEASURES), "bias", "user-mean")
     title = "Measures with few ratings: the built-in data"
     errors: dict[str, dict[float, float]] = {}
     for row in _evaluated(data, names, folder / "comparison", title, threads, train=SHARES, ks=(40,)):
         errors.setdefault(row["label"], {})[row["share"]] = row["mae"]
-    return [(label, [by_share[share] for share in SHARES]) for label, by_share in errors.items()]
+    return {label: [by_share[share] for share in SHARES] for label, by_share in errors.items()}
 
 
 def _evaluated(
@@ -145,67 +121,63 @@ def _evaluated(
     return rows
 
 
-def _lines(page: Demo, n_users: int, search: str, fit: str) -> Iterator[str]:
-    yield from (page.about, "", f"{page.user} rated {len(page.ratings)} films, best first:")
-    yield from (f"  {rating:>3g}  {title}" for title, rating in page.ratings[:8])
-    if len(page.ratings) > 8:
-        yield f"       and {len(page.ratings) - 8} more"
+def _lines(page: dict[str, Any], n_users: int, search: str, fit: str) -> Iterator[str]:
+    user, ratings, explanation = page["viewer"], page["ratings"], page["explanation"]
+    yield from (page["about"], "", f"{user} rated {len(ratings)} films, best first:")
+    yield from (f"  {rating:>3g}  {title}" for title, rating in ratings[:8])
+    if len(ratings) > 8:
+        yield f"       and {len(ratings) - 8} more"
     yield from ("", fit)
-    for film in page.recommendations:
+    for film in page["recommendations"]:
         yield f"  {film['rating']:.2f}  {film['title']}"
         yield from (f"          {reason}" for reason in film["reasons"])
-    scores = ", ".join(f"{name} {value:.3f}" for name, value in page.lists)
+    scores = ", ".join(f"{name} {value:.3f}" for name, value in page["lists"].items())
     yield f"nDCG@10 of such lists on held-out ratings: {scores}"
-    yield ""
-    yield f"Nearest to {page.user}, of {counted(n_users - 1, 'viewer')}:"
-    for one in page.neighbors:
+    yield from ("", f"Nearest to {user}, of {counted(n_users - 1, 'viewer')}:")
+    for one in page["neighbors"]:
         common = counted(one["n_common"], "film") if one["n_common"] else "no film"
         yield f"  {one['distance']:.4f}  {one['user']:<12} {common} in common"
-    yield search
-    yield ""
-    yield f"Why is {page.explanation.other} near?"
-    yield from page.explanation.lines(8)
-    if page.explanation.proof:
-        yield page.explanation.proof
-    yield ""
-    yield "Mean absolute error of predicted ratings, by ratio of training to test ratings:"
-    yield f"  {'':<12}" + "".join(f"{head:>9}" for head in page.shares)
-    for name, values in page.errors:
+    yield from (search, "", f"Why is {explanation.other} near?", *explanation.lines(8))
+    if explanation.proof:
+        yield explanation.proof
+    yield from ("", "Mean absolute error of predicted ratings, by ratio of training to test ratings:")
+    yield f"  {'':<12}" + "".join(f"{head:>9}" for head in page["shares"])
+    for name, values in page["errors"].items():
         yield f"  {name:<12}" + "".join(f"{value:9.4f}" for value in values)
     yield from wrap(NOTE, 96, initial_indent="  ", subsequent_indent="  ")
     yield ""
 
 
-def _write(page: Demo, folder: Path) -> Path:
-    """Write the page and its pictures; return the path of the page."""
+def _pictures(explanation: UserExplanation, folder: Path) -> dict[str, str]:
+    """Write the pictures of the plan and the panels; return them as SVG, none without matplotlib."""
     from prefmover.explain.page import inline_svg
     from prefmover.explain.plot import plan_image
     from prefmover.report import write_report
 
     try:
         for ending in ("svg", "png"):
-            write_text(plan_image(page.explanation, ending), folder / f"plan.{ending}")
-        panels = write_report(folder / "comparison")["panels.svg"]
-        page.pictures["plan"] = inline_svg((folder / "plan.svg").read_bytes())
-        page.pictures["panels"] = inline_svg(panels.read_bytes())
+            atomic.write(folder / f"plan.{ending}", plan_image(explanation, ending))
+        files = {"plan": folder / "plan.svg", "panels": write_report(folder / "comparison")["panels.svg"]}
+        return {name: inline_svg(file.read_bytes()) for name, file in files.items()}
     except MissingExtraError as error:
         note(f"the report has no pictures: {error}")
-    write_text(demo_page(page), folder / "report.html")
-    return folder / "report.html"
+        return {}
 
 
-def demo_page(demo: Demo) -> str:
+def demo_page(page: dict[str, Any]) -> str:
     """Return the demo as one HTML page, with its pictures inside."""
     from prefmover.report.render import render
 
     return render(
         "demo.html.j2",
-        title=f"Viewers with the taste of {demo.user}",
-        demo=demo,
-        ratings=[(title, f"{rating:g}") for title, rating in demo.ratings],
-        neighbors=[(one["user"], f"{one['distance']:.4f}", str(one["n_common"])) for one in demo.neighbors],
-        lines=demo.explanation.lines(8),
-        proof=demo.explanation.proof,
-        lists=[(name, f"{ndcg:.3f}") for name, ndcg in demo.lists],
-        errors=[(name, *(f"{error:.4f}" for error in errors)) for name, errors in demo.errors],
+        title=f"Viewers with the taste of {page['viewer']}",
+        demo=page,
+        ratings=[(title, f"{rating:g}") for title, rating in page["ratings"]],
+        neighbors=[
+            (one["user"], f"{one['distance']:.4f}", str(one["n_common"])) for one in page["neighbors"]
+        ],
+        lines=page["explanation"].lines(8),
+        lists=[(name, f"{ndcg:.3f}") for name, ndcg in page["lists"].items()],
+        errors=[(name, *(f"{error:.4f}" for error in errors)) for name, errors in page["errors"].items()],
+        notes=(NOTE, "docs/guide/experiments.md has results on real data."),
     )

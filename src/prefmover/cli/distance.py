@@ -5,14 +5,13 @@ from __future__ import annotations
 from math import isnan, nan
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from typer import Option
-
 from prefmover._format import counted
 from prefmover.cli.options import (
     MEASURE,
     USER,
     Convention,
     MeasureName,
+    Opt,
     SourceOptions,
     measure_of,
     n_common,
@@ -39,7 +38,7 @@ EXAMPLES = (
 def distance(
     source: SourceOptions,
     user: Annotated[str, USER],
-    other: Annotated[str, Option("--other", "-v", metavar="ID", help="Id of the other user.")],
+    other: Annotated[str, Opt("Id of the other user.", "ID", "-v")],
     measure: Annotated[MeasureOrAll | None, MEASURE] = None,
     convention: Convention = None,
 ) -> Output:

@@ -20,12 +20,6 @@ EXAMPLES = ("prefmover doctor", "prefmover doctor --json")
 
 def doctor() -> Output:
     """Show versions, threads, caches and data sets, and how to install what is missing."""
-    report = examine()
-    return Output(report, _lines(report), exit_code=0 if report["healthy"] else 1)
-
-
-def examine() -> dict[str, Any]:
-    """Return the report of ``prefmover doctor``, as JSON types."""
     from prefmover.datasets.folders import data_folders, find
     from prefmover.execution.threads import resolve_threads
 
@@ -54,7 +48,7 @@ def examine() -> dict[str, Any]:
             remedies.append("prefmover data get ml-100k  # or set PREFMOVER_DATA to a folder of data sets")
     except InputError as error:
         remedies.append(str(error))
-    return {
+    report = {
         "prefmover": _version("prefmover"),
         "python": platform.python_version(),
         "platform": platform.platform(),
@@ -66,6 +60,7 @@ def examine() -> dict[str, Any]:
         "remedies": remedies,
         "healthy": None not in versions.values() and kernels["writable"],
     }
+    return Output(report, _lines(report), exit_code=0 if report["healthy"] else 1)
 
 
 def requirements() -> dict[str, list[str]]:

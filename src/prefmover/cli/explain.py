@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from typer import Context, Option
+from typer import Context
 
 from prefmover.cli.options import (
     USER,
     ModelOptions,
+    Opt,
     SourceOptions,
+    Text,
     Threads,
     fitted,
     item_id,
@@ -17,8 +19,9 @@ from prefmover.cli.options import (
     option_name,
     user_id,
 )
-from prefmover.cli.terminal import Output, check_writable, note, write_text
+from prefmover.cli.terminal import Output, check_writable, note
 from prefmover.errors import InputError
+from prefmover.execution import atomic
 
 EXAMPLES = (
     "prefmover explain --dataset cinema --user petra-h --other bianca-b",
@@ -34,21 +37,15 @@ def explain(
     source: SourceOptions,
     options: ModelOptions,
     user: Annotated[str, USER],
-    other: Annotated[
-        str | None, Option("--other", "-v", metavar="ID", help="Id of another user, to explain the distance.")
-    ] = None,
-    item: Annotated[
-        str | None, Option(metavar="ITEM", help="Id or title of an item, to explain its recommendation.")
-    ] = None,
+    other: Annotated[Text, Opt("Id of another user, to explain the distance.", "ID", "-v")] = None,
+    item: Annotated[Text, Opt("Id or title of an item, to explain its recommendation.", "ITEM")] = None,
     by: Annotated[
         Literal["ranking", "rating"],
-        Option(help="With --item: the score that items are recommended by, or the predicted rating."),
+        Opt("With --item: the score that items are recommended by, or the predicted rating."),
     ] = "ranking",
-    n: Annotated[int, Option("-n", metavar="N", min=1, help="Number of rows.")] = 12,
-    picture: Annotated[
-        str, Option(metavar="FILE", help="File to draw the plan to: .png, .svg or .pdf.")
-    ] = "",
-    html: Annotated[str, Option(metavar="FILE", help="HTML file to write the explanation to.")] = "",
+    n: Annotated[int, Opt("Number of rows.", "-n", min=1)] = 12,
+    picture: Annotated[str, Opt("File to draw the plan to: .png, .svg or .pdf.", "FILE")] = "",
+    html: Annotated[str, Opt("HTML file to write the explanation to.", "FILE")] = "",
     threads: Threads = None,
 ) -> Output:
     """Explain the distance between two users, a recommendation, or a predicted rating.
@@ -70,7 +67,15 @@ def explain(
     if drawing and item:
         raise InputError("--picture draws the plan between two users; it goes with --other")
     if other:
-        _refuse_model_options(ctx, options)
+        for name in options.chosen():
+            # Only those that were typed: a file has options for several verbs.
+            source_of = ctx.get_parameter_source(name)
+            typed = source_of is not None and source_of.name == "COMMANDLINE"
+            if typed and name not in ("measure", "convention"):
+                raise InputError(
+                    f"{option_name(name)} affects predicted ratings and goes with --item; "
+                    "--other takes --measure and --convention"
+                )
     data, model = source.open(threads)
     explanation: UserExplanation | RecommendationExplanation | RatingExplanation
     if item:
@@ -83,22 +88,11 @@ def explain(
         pair = data.user_position(user), data.user_position(str(other))
         explanation = explain_users(data, *pair, row, convention)
         if drawing:
-            write_text(plan_image(explanation, drawing.suffix[1:].casefold()), drawing)
+            atomic.write(drawing, plan_image(explanation, drawing.suffix[1:].casefold()))
             note(str(drawing))
     if page:
         from prefmover.explain.page import explanation_page
 
-        write_text(explanation_page(explanation), page)
+        atomic.write(page, explanation_page(explanation).encode())
         note(str(page))
     return Output(explanation.to_dict(), explanation.lines(n))
-
-
-def _refuse_model_options(ctx: Context, options: ModelOptions) -> None:
-    """Raise if an option was typed (not read from a file) that does not affect the distance of two users."""
-    for name in options.chosen():
-        source = ctx.get_parameter_source(name)
-        if name not in ("measure", "convention") and source is not None and source.name == "COMMANDLINE":
-            raise InputError(
-                f"{option_name(name)} affects predicted ratings and goes with --item; "
-                "--other takes --measure and --convention"
-            )

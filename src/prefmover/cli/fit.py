@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Option
-
 from prefmover._format import counted
-from prefmover.cli.options import ModelOptions, SourceOptions, Threads, fitted
+from prefmover.cli.options import ModelOptions, Opt, SourceOptions, Threads, fitted
 from prefmover.cli.terminal import Output, check_folder, note
 from prefmover.errors import InputError
 
@@ -25,7 +23,7 @@ EXAMPLES = (
 
 def fit(
     source: SourceOptions,
-    out: Annotated[str, Option("--out", "-o", metavar="FOLDER", help="Folder to save the model in.")],
+    out: Annotated[str, Opt("Folder to save the model in.", "FOLDER", "-o")],
     options: ModelOptions,
     threads: Threads = None,
 ) -> Output:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prefmover.cli.options import SourceOptions
+from prefmover.cli.options import Opt, SourceOptions
 from prefmover.cli.terminal import Output
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ EXAMPLES = {
 def near(
     title: Annotated[str, typer.Argument(help="Id or title of an item; a part of the title is enough.")],
     source: SourceOptions,
-    n: Annotated[int, typer.Option("-n", metavar="N", min=1, help="Number of items.")] = 10,
+    n: Annotated[int, Opt("Number of items.", "-n", min=1)] = 10,
 ) -> Output:
     """List the items nearest to an item, with their distances.
 

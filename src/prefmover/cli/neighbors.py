@@ -5,13 +5,12 @@ from __future__ import annotations
 from time import process_time
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from typer import Option
-
 from prefmover._format import counted, duration
 from prefmover.cli.options import (
     Convention,
     ExecutorOptions,
     Measure,
+    Opt,
     PeopleOptions,
     SourceOptions,
     TableFile,
@@ -44,22 +43,19 @@ def neighbors(
     source: SourceOptions,
     people: PeopleOptions,
     *,
-    together: Annotated[bool, Option("--together", help="Neighbors of all --user together, by PMD.")] = False,
-    k: Annotated[int, Option("-k", "--k", metavar="N", min=1, help="Number of neighbors.")] = 10,
+    together: Annotated[bool, Opt("Neighbors of all --user together, by PMD.")] = False,
+    k: Annotated[int, Opt("Number of neighbors.", "-k", "--k", min=1)] = 10,
     out: TableFile = "",
     measure: Measure = None,
     convention: Convention = None,
     method: Annotated[
         Literal["exact", "candidates"],
-        Option(help="With --all: all nearest neighbors, or most of them in a fraction of the time."),
+        Opt("With --all: all nearest neighbors, or most of them in a fraction of the time."),
     ] = "exact",
     recall: Annotated[
-        float | None,
-        Option(metavar="SHARE", help="Share of the nearest that candidates must find; .95 by default."),
+        float | None, Opt("Share of the nearest that candidates must find; .95 by default.", "SHARE")
     ] = None,
-    seed: Annotated[
-        int | None, Option(metavar="N", help="Seed of the samples of --method candidates; 0 by default.")
-    ] = None,
+    seed: Annotated[int | None, Opt("Seed of the samples of --method candidates; 0 by default.")] = None,
     threads: Threads = None,
     cluster: ExecutorOptions,
 ) -> Output:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field, fields, make_dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from dataclasses import asdict, dataclass, field, fields, make_dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 
 from typer import Option
 
@@ -38,25 +38,6 @@ else:
         *BUILT_IN, *(name for name, source in SOURCES.items() if source.form not in ("genome", "tags"))
     ]
 
-MEASURE = Option(
-    "--measure", case_sensitive=False, help="Measure between users; the model's, or pmd, by default."
-)
-USER = Option("--user", "-u", metavar="ID", help="Id of the user.")
-
-Threads = Annotated[
-    int | None, Option("--threads", "-t", metavar="N", min=1, help="Number of threads; all cores by default.")
-]
-Measure = Annotated[MeasureName | None, MEASURE]
-Convention = Annotated[
-    ConventionName | None, Option(help="Variant of the measure; the model's, or published, by default.")
-]
-TableFile = Annotated[
-    str, Option("--out", "-o", metavar="FILE", help="Output file, .csv or .parquet, instead of the terminal.")
-]
-
-Out = Annotated[str, Option("--out", "-o", metavar="FOLDER", help="Run folder; an unfinished run resumes.")]
-Report = Annotated[bool, Option("--report/--no-report", help="Report with figures and tables at the end.")]
-
 DEFAULT_ONLY = ("landmarks", "seed")
 KNN_ONLY = ("k", "weight", "centering", "neighborhood", "shrinkage")
 
@@ -70,16 +51,51 @@ def option_name(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
+Text: TypeAlias = str | None
+Texts: TypeAlias = list[str] | None
+
+
+class Opt:
+    """An option: its help, its other names (-o), what stands for its value (FILE), and typer's settings.
+
+    The rest follows from the parameter: the long name, N for a number, and that a list is repeatable.
+    """
+
+    def __init__(self, text: str, *words: str, **settings: Any) -> None:
+        self.text, self.words, self.settings = text, words, settings
+
+    def declared(self, name: str, kind: Any) -> Any:
+        """Return the type of a parameter for typer."""
+        kinds = get_args(kind) or (kind,)
+        names = [word for word in self.words if word.startswith("-")]
+        metavar = next((word for word in self.words if not word.startswith("-")), None)
+        if len(name) > 1 and not any(one.startswith("--") for one in names):
+            names.append(option_name(name))
+        if metavar is None and (int in kinds or float in kinds):
+            metavar = "N"
+        text = f"{self.text.removesuffix('.')}; repeatable." if list[str] in (kind, *kinds) else self.text
+        return Annotated[kind, Option(*names, help=text, metavar=metavar, **self.settings)]
+
+
+MEASURE = Opt("Measure between users; the model's, or pmd, by default.", case_sensitive=False)
+USER = Opt("Id of the user.", "ID", "-u")
+
+Threads = Annotated[int | None, Opt("Number of threads; all cores by default.", "--threads", "-t", min=1)]
+Measure = Annotated[MeasureName | None, MEASURE]
+Convention = Annotated[
+    ConventionName | None, Opt("Variant of the measure; the model's, or published, by default.")
+]
+TableFile = Annotated[str, Opt("Output file, .csv or .parquet, instead of the terminal.", "FILE", "-o")]
+Out = Annotated[str, Opt("Run folder; an unfinished run resumes.", "FOLDER", "-o")]
+Report = Annotated[bool, Opt("Report with figures and tables at the end.", "--report/--no-report")]
+
+
 def file_option(setting: Setting) -> Any:
     """Return the type of an option for files, which has the same shape in all verbs."""
-    name = option_name(setting.name)
-    about: Any = {"metavar": setting.metavar, "rich_help_panel": "Options of your files"}
-    if setting.kind is list:
-        return Annotated[list[str] | None, Option(name, help=f"{setting.help}; repeatable.", **about)]
-    if setting.kind is bool:
-        name += name.replace("--", "/--no-", 1)
-    kind = setting.kind if setting.default else setting.kind | None
-    return Annotated[kind, Option(name, help=f"{setting.help}.", **about)]
+    name, kind = option_name(setting.name), list[str] if setting.kind is list else setting.kind
+    names = [f"{name}/--no-{name[2:]}"] if kind is bool else []
+    option = Opt(f"{setting.help}.", *names, *filter(None, [setting.metavar]))
+    return Annotated[kind if setting.default else kind | None, option]
 
 
 @dataclass
@@ -89,23 +105,11 @@ class SourceOptions:
     The fields of :class:`~prefmover.FileOptions` follow; :attr:`file_options` has their values.
     """
 
-    model: Annotated[
-        str | None, Option("--model", "-m", metavar="FOLDER", help="Model saved by `prefmover fit`.")
-    ] = None
-    dataset: Annotated[
-        DatasetName | None, Option("--dataset", "-d", case_sensitive=False, help="Data set by name.")
-    ] = None
-    ratings: Annotated[
-        str | None, Option("--ratings", "-r", metavar="FILE", help="Ratings file: CSV, TSV or Parquet.")
-    ] = None
-    items: Annotated[
-        list[str] | None,
-        Option("--items", "-i", metavar="FILE", help="File of tags, genres, texts or vectors; repeatable."),
-    ] = None
-    features: Annotated[
-        list[str] | None,
-        Option(metavar="FILE", help="Vectors of the items: .npz with ids and vectors; repeatable."),
-    ] = None
+    model: Annotated[Text, Opt("Model saved by `prefmover fit`.", "FOLDER", "-m")] = None
+    dataset: Annotated[DatasetName | None, Opt("Data set by name.", "-d", case_sensitive=False)] = None
+    ratings: Annotated[Text, Opt("Ratings file: CSV, TSV or Parquet.", "FILE", "-r")] = None
+    items: Annotated[Texts, Opt("File of tags, genres, texts or vectors.", "FILE", "-i")] = None
+    features: Annotated[Texts, Opt("Vectors of the items: .npz with ids and vectors.", "FILE")] = None
 
     @property
     def file_options(self) -> FileOptions:
@@ -207,43 +211,33 @@ class ModelOptions:
 
     model_type: Annotated[
         Literal["default", "knn"] | None,
-        Option(help="Kernel model (default), or average over the nearest neighbors (knn)."),
+        Opt("Kernel model (default), or average over the nearest neighbors (knn)."),
     ] = None
-    paper: Annotated[bool, Option("--paper", help="Neighbor average with the settings of the paper.")] = False
+    paper: Annotated[bool, Opt("Neighbor average with the settings of the paper.")] = False
     measure: Measure = None
     convention: Convention = None
     weight: Annotated[
-        str | None,
-        Option(
-            metavar="RULE", help='knn: rule that turns a distance into a weight, such as "exponential(4)".'
-        ),
+        Text, Opt('knn: rule that turns a distance into a weight, such as "exponential(4)".', "RULE")
     ] = None
-    landmarks: Annotated[
-        int | None, Option(metavar="N", min=1, help="Number of landmark users; 500 by default.")
-    ] = None
-    seed: Annotated[
-        int | None, Option(metavar="N", min=0, help="Seed for the choice of landmarks; 0 by default.")
-    ] = None
-    k: Annotated[
-        int | None, Option("--k", metavar="N", min=1, help="knn: number of neighbors; 40 by default.")
-    ] = None
+    landmarks: Annotated[int | None, Opt("Number of landmark users; 500 by default.", min=1)] = None
+    seed: Annotated[int | None, Opt("Seed for the choice of landmarks; 0 by default.", min=0)] = None
+    k: Annotated[int | None, Opt("knn: number of neighbors; 40 by default.", "--k", min=1)] = None
     centering: Annotated[
         Literal["none", "mean", "z-score", "baseline"] | None,
-        Option(help="knn: what ratings are centered on; baseline by default."),
+        Opt("knn: what ratings are centered on; baseline by default."),
     ] = None
     neighborhood: Annotated[
         Literal["raters", "global"] | None,
-        Option(help="knn: neighbors among the raters of an item (default), or among all users."),
+        Opt("knn: neighbors among the raters of an item (default), or among all users."),
     ] = None
     shrinkage: Annotated[
-        float | None,
-        Option(metavar="N", min=0, help="knn: total weight at which a prediction is half baseline."),
+        float | None, Opt("knn: total weight at which a prediction is half baseline.", min=0)
     ] = None
 
     def chosen(self) -> dict[str, Any]:
         """Return the options that the user has set."""
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {name: value for name, value in values.items() if value is not None and value is not False}
+        values = asdict(self).items()
+        return {name: value for name, value in values if value is not None and value is not False}
 
     def make(self, threads: int | None) -> BaseRecommender:
         """Return the estimator that the options describe, not fitted yet."""
@@ -283,12 +277,10 @@ def fitted(
 class ExecutorOptions:
     """Where the work runs."""
 
-    executor: Annotated[
-        Literal["threads", "ray"], Option(help="Threads of this machine, or a Ray cluster.")
-    ] = "threads"
-    address: Annotated[
-        str, Option(metavar="HOST:PORT", help="Ray cluster, or auto; a new local one by default.")
-    ] = ""
+    executor: Annotated[Literal["threads", "ray"], Opt("Threads of this machine, or a Ray cluster.")] = (
+        "threads"
+    )
+    address: Annotated[str, Opt("Ray cluster, or auto; a new local one by default.", "HOST:PORT")] = ""
 
     def open(self, threads: int | None) -> AbstractContextManager[Any]:
         """Open the executor; None means threads of this process."""
@@ -305,14 +297,9 @@ class ExecutorOptions:
 class PeopleOptions:
     """Whom a verb is about: users, a person who is not in the data, or all users."""
 
-    user: Annotated[
-        list[str] | None, Option("--user", "-u", metavar="ID", help="Id of a user; repeatable.")
-    ] = None
-    rated: Annotated[
-        list[str] | None,
-        Option(metavar="ITEM=RATING", help="Rating by a person who is not in the data; repeatable."),
-    ] = None
-    all_users: Annotated[bool, Option("--all", help="All users; needs --out.")] = False
+    user: Annotated[Texts, Opt("Id of a user.", "ID", "-u")] = None
+    rated: Annotated[Texts, Opt("Rating by a person who is not in the data.", "ITEM=RATING")] = None
+    all_users: Annotated[bool, Opt("All users; needs --out.", "--all")] = False
 
     def check(self, together: bool, cluster: ExecutorOptions, out: str, example: str) -> None:
         """Raise an error unless one kind is given, and other options go with it; ``example`` is a file."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prefmover.cli.options import DatasetName, Out, Report, Threads
+from prefmover.cli.options import DatasetName, Opt, Out, Report, Threads
 from prefmover.cli.terminal import Output
 
 if TYPE_CHECKING:
@@ -45,21 +45,12 @@ All other commands use the published definitions, and exact PMD over arccos(simi
 def figures(
     out: Out,
     dataset: Annotated[
-        DatasetName,
-        typer.Option(
-            "--dataset", "-d", case_sensitive=False, help="Data set, in the paper ml-100k or ml-1m."
-        ),
+        DatasetName, Opt("Data set, in the paper ml-100k or ml-1m.", "-d", case_sensitive=False)
     ] = "ml-100k",
-    panels: Annotated[
-        str, typer.Option(metavar="NAMES", help="Panels, separated by commas; all by default.")
-    ] = "",
-    repeats: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Random splits per share; 5 by default.")
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the first split.")] = 0,
-    recommenders: Annotated[
-        str, typer.Option(metavar="NAMES", help="More recommenders, separated by commas.")
-    ] = "",
+    panels: Annotated[str, Opt("Panels, separated by commas; all by default.", "NAMES")] = "",
+    repeats: Annotated[int | None, Opt("Random splits per share; 5 by default.", min=1)] = None,
+    seed: Annotated[int, Opt("Seed of the first split.", min=0)] = 0,
+    recommenders: Annotated[str, Opt("More recommenders, separated by commas.", "NAMES")] = "",
     threads: Threads = None,
     report: Report = True,
 ) -> Output:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from typer import Option
-
 from prefmover._format import counted
 from prefmover.cli.options import (
     USER,
     ModelOptions,
+    Opt,
     SourceOptions,
     TableFile,
+    Text,
+    Texts,
     Threads,
     fitted,
     item_id,
@@ -33,10 +34,8 @@ def predict(
     source: SourceOptions,
     options: ModelOptions,
     user: Annotated[str | None, USER] = None,
-    item: Annotated[
-        list[str] | None, Option(metavar="ITEM", help="Id or title of an item; repeatable.")
-    ] = None,
-    pairs: Annotated[str | None, Option(metavar="FILE", help="File with the columns user and item.")] = None,
+    item: Annotated[Texts, Opt("Id or title of an item.", "ITEM")] = None,
+    pairs: Annotated[Text, Opt("File with the columns user and item.", "FILE")] = None,
     out: TableFile = "",
     threads: Threads = None,
 ) -> Output:

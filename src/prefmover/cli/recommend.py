@@ -6,15 +6,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from typer import Option
-
 from prefmover._format import counted
 from prefmover.cli.options import (
     ExecutorOptions,
     ModelOptions,
+    Opt,
     PeopleOptions,
     SourceOptions,
     TableFile,
+    Text,
+    Texts,
     Threads,
     fitted,
     item_id,
@@ -42,38 +43,31 @@ class SelectionOptions:
     """Which items may be recommended, and how they are ordered."""
 
     by: Annotated[
-        Literal["ranking", "rating"],
-        Option(help="Order of the items: what to see next, or the predicted rating."),
+        Literal["ranking", "rating"], Opt("Order of the items: what to see next, or the predicted rating.")
     ] = "ranking"
-    where: Annotated[
-        list[str] | None,
-        Option(metavar="CONDITION", help="Condition, such as year=1980..1999 or genre=Horror; repeatable."),
-    ] = None
-    item: Annotated[
-        list[str] | None, Option(metavar="ITEM", help="Id or title of a candidate; repeatable.")
-    ] = None
-    item_file: Annotated[
-        str | None, Option(metavar="FILE", help="File of candidates, an id or a title on each line.")
-    ] = None
-    exclude: Annotated[
-        list[str] | None, Option(metavar="ITEM", help="Id or title of an item to leave out; repeatable.")
-    ] = None
-    min_ratings: Annotated[
-        int, Option(metavar="N", min=0, help="Minimum number of ratings of an item; 0 by default.")
-    ] = 0
+    where: Annotated[Texts, Opt("Condition, such as year=1980..1999 or genre=Horror.", "CONDITION")] = None
+    item: Annotated[Texts, Opt("Id or title of a candidate.", "ITEM")] = None
+    item_file: Annotated[Text, Opt("File of candidates, an id or a title on each line.", "FILE")] = None
+    exclude: Annotated[Texts, Opt("Id or title of an item to leave out.", "ITEM")] = None
+    min_ratings: Annotated[int, Opt("Minimum number of ratings of an item; 0 by default.", min=0)] = 0
     novelty: Annotated[
-        float, Option(metavar="X", min=-1, max=1, help="From -1, better known items, to 1, less known ones.")
+        float, Opt("From -1, better known items, to 1, less known ones.", "X", min=-1, max=1)
     ] = 0.0
-    diversify: Annotated[
-        float, Option(metavar="X", min=0, max=1, help="How different the items are, from 0 to 1.")
-    ] = 0.0
-    seen: Annotated[bool, Option("--seen", help="Include items that the user has rated.")] = False
+    diversify: Annotated[float, Opt("How different the items are, from 0 to 1.", "X", min=0, max=1)] = 0.0
+    seen: Annotated[bool, Opt("Include items that the user has rated.")] = False
 
     def arguments(self, data: Dataset) -> dict[str, Any]:
         """Return the arguments of a model's ``recommend``."""
         from prefmover.items.catalog import parse_where
 
-        candidates = [*(self.item or ()), *(_candidates(self.item_file) if self.item_file else ())]
+        candidates = list(self.item or ())
+        if self.item_file:
+            lines = [line.strip() for line in read_text(self.item_file, "--item-file: ").splitlines()]
+            if not any(lines):
+                raise InputError(
+                    f"--item-file: {self.item_file} is empty; give an id or a title on each line"
+                )
+            candidates += filter(None, lines)
         return {
             "where": parse_where(self.where) if self.where else None,
             "items": [item_id(data, one) for one in candidates] if candidates else None,
@@ -91,14 +85,12 @@ def recommend(
     selection: SelectionOptions,
     people: PeopleOptions,
     *,
-    together: Annotated[
-        bool, Option("--together", help="One list for all --user: what none of them has rated.")
-    ] = False,
+    together: Annotated[bool, Opt("One list for all --user: what none of them has rated.")] = False,
     combine: Annotated[
         Literal["mean", "least"] | None,
-        Option(help="together: mean of the members' scores (default), or the least of them."),
+        Opt("together: mean of the members' scores (default), or the least of them."),
     ] = None,
-    n: Annotated[int, Option("-n", metavar="N", min=1, help="Number of items.")] = 10,
+    n: Annotated[int, Opt("Number of items.", "-n", min=1)] = 10,
     out: TableFile = "",
     threads: Threads = None,
     cluster: ExecutorOptions,
@@ -175,10 +167,3 @@ def _lines(best: Iterable[Any]) -> list[str]:
     from prefmover.explain.recommendation import recommended_lines
 
     return [line for place, one in enumerate(best, 1) for line in recommended_lines(one, place)]
-
-
-def _candidates(path: str) -> list[str]:
-    lines = [line.strip() for line in read_text(path, "--item-file: ").splitlines() if line.strip()]
-    if not lines:
-        raise InputError(f"--item-file: {path} is empty; give an id or a title on each line")
-    return lines

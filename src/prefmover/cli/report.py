@@ -2,8 +2,9 @@
 
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Argument
 
+from prefmover.cli.options import Opt
 from prefmover.cli.terminal import Output
 
 EXAMPLES = ("prefmover report run", "prefmover report run --out report")
@@ -11,9 +12,7 @@ EXAMPLES = ("prefmover report run", "prefmover report run --out report")
 
 def report(
     folder: Annotated[str, Argument(help="Folder of an evaluation, finished or not.")],
-    out: Annotated[
-        str, Option("--out", "-o", metavar="FOLDER", help="Folder of the report; FOLDER/report by default.")
-    ] = "",
+    out: Annotated[str, Opt("Folder of the report; FOLDER/report by default.", "FOLDER", "-o")] = "",
 ) -> Output:
     """Write an HTML page, the figures as PNG and SVG, and a summary, from the records of an evaluation."""
     from prefmover.report import write_report

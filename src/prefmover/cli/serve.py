@@ -8,14 +8,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer import Option
 
-from prefmover.cli.options import SourceOptions, Threads
+from prefmover.cli.options import Opt, SourceOptions, Text, Texts, Threads
 from prefmover.cli.terminal import note, progress, read_text
 from prefmover.errors import InputError, MissingExtraError
 
@@ -37,77 +36,51 @@ TOKEN_VARIABLE = "PREFMOVER_TOKEN"
 class ServiceOptions:
     """Where and how the service listens, what it logs, and what its pages say."""
 
-    host: Annotated[
-        str, Option(metavar="NAME", help="Address to listen on; other machines need a token to connect.")
-    ] = "127.0.0.1"
-    port: Annotated[int, Option(metavar="N", min=0, max=65535, help="Port; 0 for any free one.")] = 8000
-    token: Annotated[
-        str | None, Option(metavar="TEXT", help="Token that clients must send; visible in process lists.")
-    ] = None
-    token_file: Annotated[
-        str | None, Option(metavar="FILE", help=f"File with the token; ${TOKEN_VARIABLE} by default.")
-    ] = None
-    allowed_hosts: Annotated[
-        list[str] | None,
-        Option("--allowed-host", metavar="NAME", help="Name of the service behind a proxy; repeatable."),
-    ] = None
-    root_path: Annotated[
-        str, Option(metavar="PATH", help="Path of the service at the proxy, such as /films.")
-    ] = ""
+    host: Annotated[str, Opt("Address to listen on; other machines need a token to connect.", "NAME")] = (
+        "127.0.0.1"
+    )
+    port: Annotated[int, Opt("Port; 0 for any free one.", min=0, max=65535)] = 8000
+    token: Annotated[Text, Opt("Token that clients must send; visible in process lists.", "TEXT")] = None
+    token_file: Annotated[Text, Opt(f"File with the token; ${TOKEN_VARIABLE} by default.", "FILE")] = None
+    allowed_hosts: Annotated[Texts, Opt("Name of the service behind a proxy.", "NAME", "--allowed-host")] = (
+        None
+    )
+    root_path: Annotated[str, Opt("Path of the service at the proxy, such as /films.", "PATH")] = ""
     proxies: Annotated[
-        list[str] | None,
-        Option(
-            "--proxy",
-            metavar="ADDRESS",
-            help="Proxy or network whose X-Forwarded-For names the client; repeatable.",
-        ),
+        Texts, Opt("Proxy or network whose X-Forwarded-For names the client.", "ADDRESS", "--proxy")
     ] = None
     n_threads: Threads = None
-    queue: Annotated[int, Option(metavar="N", min=0, help="Requests that may wait; others get 503.")] = 64
-    seconds: Annotated[float, Option(metavar="N", help="Time limit of a request.")] = 20.0
-    grace: Annotated[float, Option(metavar="N", help="Seconds for requests in progress at the end.")] = 8.0
-    notice: Annotated[
-        float, Option(metavar="N", help="Seconds after SIGTERM in which only /readyz returns 503.")
-    ] = 0.0
-    cache: Annotated[int, Option(metavar="N", min=0, help="Size of the response cache, in MiB.")] = 32
+    queue: Annotated[int, Opt("Requests that may wait; others get 503.", min=0)] = 64
+    seconds: Annotated[float, Opt("Time limit of a request.")] = 20.0
+    grace: Annotated[float, Opt("Seconds for requests in progress at the end.")] = 8.0
+    notice: Annotated[float, Opt("Seconds after SIGTERM in which only /readyz returns 503.")] = 0.0
+    cache: Annotated[int, Opt("Size of the response cache, in MiB.", min=0)] = 32
     access_log: Annotated[
         bool | None,
-        Option(
+        Opt(
+            "A JSON line on stderr for each request; by default unless that is a terminal.",
             "--access-log/--no-access-log",
-            help="A JSON line on stderr for each request; by default unless that is a terminal.",
         ),
     ] = None
-    user_noun: Annotated[
-        str | None, Option(metavar="WORD", help="What a user is called on the pages, such as reader.")
-    ] = None
-    item_noun: Annotated[
-        str | None, Option(metavar="WORD", help="What an item is called on the pages, such as book.")
-    ] = None
+    user_noun: Annotated[Text, Opt("What a user is called on the pages, such as reader.", "WORD")] = None
+    item_noun: Annotated[Text, Opt("What an item is called on the pages, such as book.", "WORD")] = None
 
     def settings(self) -> Settings:
         """Return the settings of the server."""
         from prefmover.server.settings import MIB, Settings
 
-        given = {one.name: getattr(self, one.name) for one in fields(self)}
-        for name in ("token_file", "access_log"):
-            del given[name]
+        given = asdict(self)
+        del given["token_file"], given["access_log"]
         given["token"] = _token(self.token, self.token_file)
         given["allowed_hosts"], given["proxies"] = tuple(self.allowed_hosts or ()), tuple(self.proxies or ())
         given["root_path"], given["cache"] = self.root_path.rstrip("/"), self.cache * MIB
         return Settings(**given)
 
-    @property
-    def logs_access(self) -> bool:
-        """Whether each request is logged on stderr."""
-        return not sys.stderr.isatty() if self.access_log is None else self.access_log
-
 
 def serve(
     source: SourceOptions,
     options: ServiceOptions,
-    refit: Annotated[
-        bool, Option("--refit", help="New fit, even if the model of the data is in the cache.")
-    ] = False,
+    refit: Annotated[bool, Opt("New fit, even if the model of the data is in the cache.")] = False,
 ) -> None:
     """Serve a model over HTTP: an API at /api/v1, its reference at /docs, the explorer at /.
 
@@ -115,7 +88,12 @@ def serve(
     address is printed at once; until the service is ready, the explorer and /readyz show the progress.
     Ctrl-C stops the server.
     """
-    _require_server()
+    try:
+        import fastapi  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError:
+        how = 'pip install "prefmover[server]"'
+        raise MissingExtraError(f"serving needs FastAPI and uvicorn: {how}") from None
     from prefmover.server import run
     from prefmover.server.logs import log_to
 
@@ -127,8 +105,9 @@ def serve(
         if model is not None and refit:
             raise InputError("--refit fits the model of a data set; --model is already fitted")
         name = Path(source.model).resolve().name if source.model else data.name
-        stack.enter_context(log_to(access=options.logs_access))
-        start = _StartNotes(name, options.logs_access, stack.enter_context(ExitStack()))
+        logs_access = not sys.stderr.isatty() if options.access_log is None else options.access_log
+        stack.enter_context(log_to(access=logs_access))
+        start = _StartNotes(name, logs_access, stack.enter_context(ExitStack()))
         code = run.serve(
             data if model is None else model,
             settings,
@@ -172,16 +151,6 @@ class _StartNotes:
     def _note(self, text: str) -> None:
         if not self.logs_access:
             note(text)
-
-
-def _require_server() -> None:
-    try:
-        import fastapi  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError:
-        raise MissingExtraError(
-            'serving needs FastAPI and uvicorn: pip install "prefmover[server]"'
-        ) from None
 
 
 @contextmanager

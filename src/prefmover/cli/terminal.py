@@ -138,7 +138,7 @@ class Output(NamedTuple):
         if as_json:  # NaN becomes null
             data = _plain(self.data() if callable(self.data) else self.data)
             text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
-            typer.echo("\n".join(CONTROL.sub(_escaped, line) for line in text.split("\n")))
+            typer.echo("\n".join(CONTROL.sub(_escape, line) for line in text.split("\n")))
         else:
             for line in [self.heading] if isinstance(self.heading, str) else self.heading:
                 if line:
@@ -149,8 +149,8 @@ class Output(NamedTuple):
             raise typer.Exit(self.exit_code)
 
 
-def _escaped(match: re.Match[str]) -> str:
-    return json.dumps(match[0], ensure_ascii=True)[1:-1]
+def _escape(match: re.Match[str]) -> str:
+    return json.dumps(match[0])[1:-1]
 
 
 def _plain(value: Any) -> Any:
@@ -187,7 +187,7 @@ def check_folder(path: str) -> Path:
 def write_table(table: Any, path: Path) -> None:
     """Write an Arrow table to a CSV or Parquet file, atomically."""
     if path.suffix.casefold() == ".csv":
-        write_text("\n".join([*csv_lines(table), ""]), path)
+        atomic.write(path, "\n".join([*csv_lines(table), ""]).encode())
         return
     from pyarrow import parquet
 
@@ -226,11 +226,6 @@ def read_text(path: str, option: str = "") -> str:
         raise InputError(f"{option}{path} is not UTF-8") from None
     except OSError as error:
         raise InputError(f"{option}{path} cannot be read: {error.strerror}") from None
-
-
-def write_text(text: str | bytes, path: Path) -> None:
-    """Write a file atomically."""
-    atomic.write(path, text.encode() if isinstance(text, str) else text)
 
 
 @contextmanager

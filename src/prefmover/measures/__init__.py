@@ -6,9 +6,9 @@
                         (table.py)
     Dataset ─ UserPair ─ PairBreakdown, one pair in detail (breakdown.py)
 
-``table.py`` has one row for each measure. ``corated.py``, ``overlap.py``, ``distribution.py``,
-``item_aware.py``, ``pmd.py``, ``agreement.py`` and ``opinions.py`` have the kernels and the breakdowns,
-``measure.py`` the type of a row, and the rules that turn a value into a neighbor's weight.
+``table.py`` has one row for each measure. ``corated.py``, ``distribution.py``, ``item_aware.py``,
+``pmd.py``, ``agreement.py`` and ``opinions.py`` have the kernels and the breakdowns, ``measure.py`` the type
+of a row, and the rules that turn a value into a neighbor's weight.
 """
 
 import prefmover.measures.table  # noqa: F401 - it fills MEASURES

@@ -18,8 +18,7 @@ import numpy as np
 from prefmover._typing import Floats, Ints
 from prefmover.dataset import Dataset
 from prefmover.measures.breakdown import Factor, PairBreakdown, UserPair
-from prefmover.measures.corated import pearson, pearson_breakdown
-from prefmover.measures.overlap import co_rated_counts, jaccard_from_counts
+from prefmover.measures.corated import co_rated_counts, jaccard_from_counts, pearson, pearson_breakdown
 from prefmover.measures.pairs import Pairs, Rows
 from prefmover.measures.pmd import pmd_breakdown, preference_mover
 from prefmover.measures.ties import significant
@@ -79,8 +78,6 @@ def disagreement(pairs: Pairs) -> Rows:
 def agreement_breakdown(pair: UserPair) -> PairBreakdown:
     """Break PMD-agreement down: the plan of PMD, and each co-rated item's part in the correlation."""
     taste = pmd_breakdown(pair, "exact")
-    if taste.reason:
-        return taste
     ratings = pearson_breakdown(pair)
     correlation = 0.0 if ratings.value != ratings.value else ratings.value
     shrunk = correlation * pair.n / (pair.n + SHRINKAGE)

@@ -1,6 +1,6 @@
-"""COS, PCC and MSD: the ratings that two users gave to the items they both rated.
+"""COS, PCC, MSD, Jaccard and JMSD: the items that both users rated, and their ratings.
 
-All three are undefined (NaN) for users without a co-rated item.
+All but Jaccard are undefined (NaN) for users without a co-rated item.
 """
 
 from collections.abc import Callable
@@ -24,9 +24,8 @@ def cosine(pairs: Pairs) -> Rows:
     One co-rated item with two positive ratings gives 1, whatever they are.
     """
     whole = whole_ratings(pairs, lambda w: w.longest * w.highest**2)
-    if whole is not None:
-        return _filled_by(_corated.cosine_rows, pairs, whole.values)
-    return _on_grid(_filled_by(_corated.cosine_rows, pairs, pairs.matrix.data))
+    values = pairs.matrix.data if whole is None else whole.values
+    return _filled_by(_corated.cosine_rows, pairs, values, exact=whole is not None)
 
 
 def pearson(pairs: Pairs, *, means: str = "all-rated") -> Rows:
@@ -41,13 +40,12 @@ def pearson(pairs: Pairs, *, means: str = "all-rated") -> Rows:
     # The correlation does not change with the origin and the unit of either user's ratings.
     if means == "all-rated":
         whole = whole_ratings(pairs, lambda w: w.longest**3 * w.width**2)
-        if whole is not None:
-            return _filled_by(_corated.cosine_rows, pairs, _centered_whole(pairs, whole))
-        return _on_grid(_filled_by(_corated.cosine_rows, pairs, _centered(pairs)))
+        values = _centered(pairs) if whole is None else _centered_whole(pairs, whole)
+        return _filled_by(_corated.cosine_rows, pairs, values, exact=whole is not None)
     whole = whole_ratings(pairs, lambda w: w.longest**2 * w.width**2)
-    if whole is not None:
-        return _filled_by(_corated.whole_pearson_rows, pairs, whole.values - whole.lowest)
-    return _on_grid(_filled_by(_corated.pearson_rows, pairs, pairs.matrix.data))
+    if whole is None:
+        return _filled_by(_corated.pearson_rows, pairs, pairs.matrix.data, exact=False)
+    return _filled_by(_corated.whole_pearson_rows, pairs, whole.values - whole.lowest, exact=True)
 
 
 def mean_squared_difference(pairs: Pairs) -> Rows:
@@ -82,6 +80,47 @@ def quotients_of_differences(
     return rows
 
 
+def jaccard(pairs: Pairs) -> Rows:
+    """Jaccard: J = n / |I_u ∪ I_v|; 0 for users without a co-rated item."""
+    counts, n = pairs.counts(), co_rated_counts(pairs)
+    return lambda users: jaccard_from_counts(n(users), counts[users], counts[pairs.others])
+
+
+def jaccard_msd(pairs: Pairs) -> Rows:
+    """JMSD: J · (1 - MSD); undefined for users without a co-rated item."""
+    counts = pairs.counts()
+
+    def quotient(users: Ints, s: Floats, n: Floats, most: float) -> tuple[Floats, Floats]:
+        # J (1 - MSD) = (n W² - Σ (r_ui - r_vi)²) / (|I_u ∪ I_v| W²): whole numbers, one division.
+        return n * most - s, (counts[users, None] + counts[pairs.others] - n) * most
+
+    return quotients_of_differences(pairs, quotient)
+
+
+def co_rated_counts(pairs: Pairs) -> Rows:
+    """Return a function that gives n = |I_u ∩ I_v| for a block of users."""
+    walk = pairs.walk()
+
+    def rows(users: Ints) -> Floats:
+        n = np.empty((len(users), len(pairs.others)))
+        starts, stops, items, _, begins, indptr, others, _ = walk(users)
+        _corated.count_rows(starts, stops, items, begins, indptr, others, n)
+        return n
+
+    return rows
+
+
+def jaccard_from_counts(n: Floats, of_users: Ints, of_others: Ints) -> Floats:
+    """Return n / |I_u ∪ I_v| from n, |I_u| and |I_v|; NaN where either user has rated nothing.
+
+    >>> jaccard_from_counts(np.array([[2.0, 0.0]]), np.array([3]), np.array([3, 0]))
+    array([[0.5, nan]])
+    """
+    union = of_users[:, None] + of_others - n
+    rated = (of_users[:, None] > 0) & (of_others > 0)
+    return np.divide(n, union, out=np.full_like(n, np.nan), where=rated)
+
+
 def _centered_whole(pairs: Pairs, whole: WholeRatings) -> Floats:
     """Return |I_u| (r_ui - μ_u) for every rating: a whole number."""
     n, owner = pairs.counts(), pairs.ratings.rows()
@@ -102,20 +141,16 @@ def _centered(pairs: Pairs) -> Floats:
     return centered
 
 
-def _filled_by(kernel: Callable[..., None], pairs: Pairs, values: Floats) -> Rows:
+def _filled_by(kernel: Callable[..., None], pairs: Pairs, values: Floats, *, exact: bool) -> Rows:
     values.flags.writeable = False  # one type for Numba, one compilation
     walk = pairs.walk(values)
 
     def rows(users: Ints) -> Floats:
         out = np.empty((len(users), len(pairs.others)))
         kernel(*walk(users), out)
-        return out
+        return out if exact else on_grid(out)
 
     return rows
-
-
-def _on_grid(rows: Rows) -> Rows:
-    return lambda users: on_grid(rows(users))
 
 
 def cosine_breakdown(pair: UserPair) -> PairBreakdown:
@@ -155,6 +190,19 @@ def msd_breakdown(pair: UserPair) -> PairBreakdown:
     value = sum(flow.value for flow in flows) / pair.n
     mean = Factor("MSD", value, f"mean of ((r_u - r_v) / {width:g})² over the co-rated items")
     return PairBreakdown(value, [pair.n_factor, mean], flows)
+
+
+def jaccard_breakdown(pair: UserPair) -> PairBreakdown:
+    """Break Jaccard down into its two counts."""
+    union = len(pair.first) + len(pair.second) - pair.n
+    return PairBreakdown(pair.jaccard, [pair.n_factor, Factor("union", union, "items that either rated")], [])
+
+
+def jmsd_breakdown(pair: UserPair) -> PairBreakdown:
+    """Break JMSD down into Jaccard and MSD."""
+    terms = msd_breakdown(pair)
+    factors = [terms.factors[0], pair.jaccard_factor, *terms.factors[1:]]
+    return replace(terms, value=pair.jaccard * (1 - terms.value), factors=factors)
 
 
 def _normalized(

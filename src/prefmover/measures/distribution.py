@@ -5,7 +5,7 @@ import numpy as np
 from prefmover._typing import Floats, Ints
 from prefmover.execution.jit import LazyModule
 from prefmover.measures.breakdown import Factor, PairBreakdown, UserPair, sigmoid
-from prefmover.measures.overlap import jaccard_from_counts
+from prefmover.measures.corated import jaccard_from_counts
 from prefmover.measures.pairs import Pairs, Rows
 from prefmover.measures.ties import significant
 

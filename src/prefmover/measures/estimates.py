@@ -106,11 +106,14 @@ class UserRows(NamedTuple):
         items = preferences.indices[entries].astype(np.int32)
         total = np.maximum(preferences.total[users], 1)
         share = (preferences.mass[entries] / total[rows]).astype(np.float32)
+        means = np.zeros((len(users), 0 if geometry.vectors is None else geometry.vectors.shape[1]))
+        if geometry.vectors is not None:
+            kernels.mean_directions(indptr, items, share, geometry.vectors, LENGTH, means)
         return cls(
             indptr,
             items,
             share,
-            _mean_vectors(indptr, items, share, geometry),
+            means,
             on_grid(np.log(np.maximum(lengths, 1))),  # libraries differ in the last bits of a logarithm
         )
 
@@ -377,17 +380,6 @@ def _cosines(
         _, row, column = np.intersect1d(targets, sources[strip], assume_unique=True, return_indices=True)
         cosines[row, column] = LENGTH**2  # zero vectors are near to themselves only
         yield strip, cosines
-
-
-def _mean_vectors(
-    indptr: Ints, items: npt.NDArray[np.int32], share: Singles, geometry: ItemGeometry
-) -> Floats:
-    """Return the directions of mean item vectors in whole numbers; d is 0 if the geometry has no vectors."""
-    d = 0 if geometry.vectors is None else geometry.vectors.shape[1]
-    out = np.zeros((len(indptr) - 1, d))
-    if geometry.vectors is not None:
-        kernels.mean_directions(indptr, items, share, geometry.vectors, LENGTH, out)
-    return out
 
 
 def _largest_distance(geometry: ItemGeometry) -> float:

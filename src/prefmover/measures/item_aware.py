@@ -15,9 +15,10 @@ import numpy as np
 from prefmover._typing import Bools, Floats, Ints
 from prefmover.data.preferences import entries_of_rows
 from prefmover.execution.jit import LazyModule
+from prefmover.execution.threads import slices
 from prefmover.measures.breakdown import Factor, PairBreakdown, UserPair, sigmoid
+from prefmover.measures.corated import co_rated_counts, jaccard_from_counts
 from prefmover.measures.distribution import levels, urp, urp_breakdown
-from prefmover.measures.overlap import co_rated_counts, jaccard_from_counts
 from prefmover.measures.pairs import Pairs, Rows
 from prefmover.measures.ties import on_grid, significant
 
@@ -124,10 +125,10 @@ def _bilinear(pairs: Pairs, values: Floats) -> Rows:
 
     def rows(users: Ints) -> Floats:
         out = np.zeros((len(pairs.others), len(users)))
-        for first, last, similarity in stripes:
+        for columns, similarity in stripes:
             # Sparse x dense both times: rows are added up in the order of their items, whatever the block.
             carried = mine[users] @ similarity
-            out += theirs[:, first:last] @ np.ascontiguousarray(carried.T)
+            out += theirs[:, columns] @ np.ascontiguousarray(carried.T)
         return np.ascontiguousarray(out.T)
 
     return rows
@@ -157,11 +158,10 @@ def _pss_sum(pairs: Pairs) -> Rows:
     def rows(users: Ints) -> Floats:
         out = np.zeros((len(users), len(pairs.others)))
         mine = *pairs.spans(users), items, kinds
-        for first, last, similarity in stripes:
-            part = theirs[:, first:last] if last - first < theirs.shape[1] else theirs
-            columns = stripes.columns[first:last]
+        for some, similarity in stripes:
+            part, columns = theirs[:, some], stripes.columns[some]
             if tabulated:
-                cells = part.data.astype(np.int64) * (last - first) + part.indices
+                cells = part.data.astype(np.int64) * len(columns) + part.indices
                 lifts = lift[:, stripes.rows], lift[:, columns]
                 _item_aware.husm_rows(*mine, similarity, factor, *lifts, part.indptr, cells, out)
             else:
@@ -178,28 +178,21 @@ class _Stripes:
     def __init__(self, pairs: Pairs) -> None:
         self.geometry = pairs.geometry
         self.rows, self.columns = _rated(pairs, pairs.users), _rated(pairs, pairs.others)
-        self.width = max(1, STRIPE_BYTES // (8 * max(1, len(self.rows))))
-        self.whole = self._block(0) if len(self.columns) <= self.width else None
+        self.stripes = slices(len(self.columns), max(1, STRIPE_BYTES // (8 * max(1, len(self.rows)))))
+        self.whole = self._similarity(slice(None)) if len(self.stripes) == 1 else None
 
-    def __iter__(self) -> Iterator[tuple[int, int, Floats]]:
-        if self.whole is not None:
-            yield 0, len(self.columns), self.whole
-            return
-        for first in range(0, len(self.columns), self.width):
-            yield first, min(first + self.width, len(self.columns)), self._block(first)
+    def __iter__(self) -> Iterator[tuple[slice, Floats]]:
+        for some in self.stripes:
+            yield some, self._similarity(some) if self.whole is None else self.whole
 
-    def _block(self, first: int) -> Floats:
-        columns = self.columns[first : first + self.width]
-        return np.ascontiguousarray(self.geometry.similarity(self.rows, columns))
+    def _similarity(self, columns: slice) -> Floats:
+        return np.ascontiguousarray(self.geometry.similarity(self.rows, self.columns[columns]))
 
 
 def _rated(pairs: Pairs, users: Ints) -> Ints:
     """Return the items that any of these users rated, ascending."""
     seen = np.zeros(pairs.matrix.shape[1], bool)
-    if len(users) == pairs.matrix.shape[0]:
-        seen[pairs.matrix.indices] = True
-    else:
-        seen[pairs.matrix.indices[entries_of_rows(pairs.matrix.indptr, users)[1]]] = True
+    seen[pairs.matrix.indices[entries_of_rows(pairs.matrix.indptr, users)[1]]] = True
     return np.flatnonzero(seen)
 
 

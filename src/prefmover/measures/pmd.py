@@ -115,9 +115,8 @@ class UserTransport:
 
         The masses sum to 1 and the shares to 1 (all shares are 0 for users at distance 0).
         """
-        p, users = self._data.preferences, (self._u, self._v)
-        sources, targets = (distribution(p, user)[0] for user in users)
-        flows = plan_flows(self._data, users, self.transport, sources, targets)
+        sides = (distribution(self._data.preferences, user)[0] for user in (self._u, self._v))
+        flows = plan_flows(self._data, (self._u, self._v), self.transport, *sides)
         return list(with_ids(flows, self._data.ratings.items))
 
     def __repr__(self) -> str:
@@ -224,8 +223,6 @@ def rows_by(pairs: Pairs, distances: Callable[[int, Ints], Floats]) -> Rows:
 def pmd_breakdown(pair: UserPair, transport: str) -> PairBreakdown:
     """Break PMD down into the flows of its plan."""
     data, users, space = pair.data, (pair.u, pair.v), item_space(pair.data)
-    if undefined := undefined_breakdown(pair, space):
-        return undefined
     if transport == "entropic":
         value = _entropic_cost(data, *users)
         epsilon = Factor("ε", TABLE_1_EPSILON, "strength of the entropic blur")
@@ -241,15 +238,6 @@ def pmd_breakdown(pair: UserPair, transport: str) -> PairBreakdown:
         Factor("D", value, "cost of all flows: Σ mass · distance"),
     ]
     return PairBreakdown(value, factors, flows, certificate=result.certificate)
-
-
-def undefined_breakdown(pair: UserPair, space: TransportSpace) -> PairBreakdown | None:
-    """Return the breakdown of a pair of users of whom one has no mass; None if both have."""
-    for user in (pair.u, pair.v):
-        if space.preferences.total[user] == 0:
-            (name,) = pair.data.ratings.users[[user]].tolist()
-            return PairBreakdown(nan, [], [], f"user {name!r} has no rating above 0")
-    return None
 
 
 def distances_from(everyone: Preferences, geometry: GroundMetric, u: int, others: Ints) -> Floats:

@@ -3,7 +3,7 @@
 from math import exp, inf, pi
 from typing import Any
 
-from prefmover.measures import agreement, corated, distribution, item_aware, opinions, overlap
+from prefmover.measures import agreement, corated, distribution, item_aware, opinions
 from prefmover.measures import pmd as mover
 from prefmover.measures.measure import PUBLISHED, TABLE_1, Convention, Measure, Style, register_measure
 
@@ -69,7 +69,7 @@ ROWS = [
     ),
     Measure(
         "jaccard", "Jaccard", "The share of all items rated by either user that both rated.",
-        overlap.jaccard, overlap.jaccard_breakdown, (0, 1), Style(PURPLE, "--", "v"), KOUTRIKA,
+        corated.jaccard, corated.jaccard_breakdown, (0, 1), Style(PURPLE, "--", "v"), KOUTRIKA,
         fills_upper_triangle=True,
     ),
     Measure(
@@ -78,7 +78,7 @@ ROWS = [
     ),
     Measure(
         "jmsd", "JMSD", "Jaccard times 1 - MSD.",
-        overlap.jaccard_msd, overlap.jmsd_breakdown, (0, 1), Style(BLUE, "--", "X"), BOBADILLA,
+        corated.jaccard_msd, corated.jmsd_breakdown, (0, 1), Style(BLUE, "--", "X"), BOBADILLA,
         needs_overlap=True, fills_upper_triangle=True,
     ),
     Measure(
