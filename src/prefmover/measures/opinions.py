@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from prefmover._typing import Floats, Ints
+from prefmover._typing import Ints
 from prefmover.data.preferences import Preferences
 from prefmover.dataset import Dataset
 from prefmover.items.geometry import GRID_BITS, ItemGeometry
@@ -95,24 +95,18 @@ def opinion_space(data: Dataset) -> TransportSpace:
     values = matrix.data[np.searchsorted(keys, owner * data.n_items + p.indices)]
     different, code = np.unique(values, return_inverse=True)
     points, position = np.unique(p.indices.astype(np.int64) * len(different) + code, return_inverse=True)
-    steps = _steps(different, data)
+    scale, most = data.ratings.scale, SHARE * geometry.farthest / geometry.unit
+    shares = (different - scale.lowest) / (scale.highest - scale.lowest or 1.0)
+    steps = np.rint(shares * most).astype(np.int32)
     largest = 2**GRID_BITS if geometry.grid is None else int(geometry.grid.max(initial=0))
     if geometry.to_distance == "arccos":
         largest = int(np.ceil(geometry.farthest / geometry.unit)) + 1
-    most, shift = largest + int(np.ptp(steps)) if len(steps) else largest, 0
-    while most + 2**shift - 1 >> shift > 2**GRID_BITS:
+    largest, shift = largest + int(np.ptp(steps)) if len(steps) else largest, 0
+    while largest + 2**shift - 1 >> shift > 2**GRID_BITS:
         shift += 1
     item, level = points // max(len(different), 1), points % max(len(different), 1)
     ground = PointGeometry(geometry, item, steps[level], shift)
     return TransportSpace(Preferences(p.indptr, position.astype(p.indices.dtype), p.mass, p.total), ground)
-
-
-def _steps(ratings: Floats, data: Dataset) -> npt.NDArray[np.int32]:
-    """Return β r for some ratings, rounded to whole units of the geometry."""
-    geometry, scale = data.require_geometry("PMD-opinions"), data.ratings.scale
-    width = scale.highest - scale.lowest or 1.0
-    units = SHARE * geometry.farthest / geometry.unit
-    return np.rint((ratings - scale.lowest) / width * units).astype(np.int32)
 
 
 def opinions(pairs: Pairs) -> Rows:
