@@ -78,6 +78,8 @@ def disagreement(pairs: Pairs) -> Rows:
 def agreement_breakdown(pair: UserPair) -> PairBreakdown:
     """Break PMD-agreement down: the plan of PMD, and each co-rated item's part in the correlation."""
     taste = pmd_breakdown(pair, "exact")
+    if taste.reason:
+        return taste
     ratings = pearson_breakdown(pair)
     correlation = 0.0 if ratings.value != ratings.value else ratings.value
     shrunk = correlation * pair.n / (pair.n + SHRINKAGE)

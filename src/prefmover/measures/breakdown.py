@@ -204,12 +204,9 @@ def breakdown(
     if row.needs_geometry:
         data.require_geometry(row.label)
     pair = UserPair(data, u, v)
-    empty, lacking = [user for user in (u, v) if not pair.ratings[user]], "ratings"
-    if row.space is not None and not empty:
-        empty, lacking = [user for user in (u, v) if data.preferences.total[user] == 0], "rating above 0"
-    if empty:
-        name = data.ratings.users[empty].tolist()[0]
-        found = PairBreakdown(nan, [], [], f"user {name!r} has no {lacking}")
+    if not pair.first or not pair.second:
+        (name,) = data.ratings.users[[v if pair.first else u]].tolist()
+        found = PairBreakdown(nan, [], [], f"user {name!r} has no ratings")
     elif row.breakdown is not None:
         found = row.breakdown(pair, **options)
     else:

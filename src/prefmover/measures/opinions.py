@@ -32,6 +32,7 @@ from prefmover.measures.pmd import (
     rounded_cost,
     rows_by,
     solve_pair,
+    undefined_breakdown,
 )
 
 SHARE = 0.25
@@ -117,6 +118,8 @@ def opinions(pairs: Pairs) -> Rows:
 def opinions_breakdown(pair: UserPair) -> PairBreakdown:
     """Break PMD-opinions down into the flows of its plan, and the flows into items and ratings."""
     users, space = (pair.u, pair.v), opinion_space(pair.data)
+    if undefined := undefined_breakdown(pair, space):
+        return undefined
     ground = space.ground
     assert isinstance(ground, PointGeometry)
     result = solve_pair(space, *users)

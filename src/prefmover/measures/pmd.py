@@ -223,6 +223,8 @@ def rows_by(pairs: Pairs, distances: Callable[[int, Ints], Floats]) -> Rows:
 def pmd_breakdown(pair: UserPair, transport: str) -> PairBreakdown:
     """Break PMD down into the flows of its plan."""
     data, users, space = pair.data, (pair.u, pair.v), item_space(pair.data)
+    if undefined := undefined_breakdown(pair, space):
+        return undefined
     if transport == "entropic":
         value = _entropic_cost(data, *users)
         epsilon = Factor("ε", TABLE_1_EPSILON, "strength of the entropic blur")
@@ -238,6 +240,15 @@ def pmd_breakdown(pair: UserPair, transport: str) -> PairBreakdown:
         Factor("D", value, "cost of all flows: Σ mass · distance"),
     ]
     return PairBreakdown(value, factors, flows, certificate=result.certificate)
+
+
+def undefined_breakdown(pair: UserPair, space: TransportSpace) -> PairBreakdown | None:
+    """Return the breakdown of a pair of users of whom one has no mass; None if both have."""
+    for user in (pair.u, pair.v):
+        if space.preferences.total[user] == 0:
+            (name,) = pair.data.ratings.users[[user]].tolist()
+            return PairBreakdown(nan, [], [], f"user {name!r} has no rating above 0")
+    return None
 
 
 def distances_from(everyone: Preferences, geometry: GroundMetric, u: int, others: Ints) -> Floats:
