@@ -153,7 +153,6 @@ def encode_texts(texts: Sequence[str], encoder: Encoder | str) -> Floats:
 
 
 def _sentence_encoder(name: str) -> Encoder:
-    """Return the encoder of a model of sentence-transformers, by name or folder."""
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError:

@@ -293,12 +293,10 @@ class ItemFiles:
         Numbers, tags and genres, further tags, and text are side by side. Vectors from outside and encoded
         text are features of the tag profiles, if there are any.
         """
-        ids, texts_of_ids, genres = self.ids, _texts_of(self.ids), self._genres
+        ids, keys, genres = self.ids, _texts_of(self.ids), self._genres
         tags = {column: self._tag_rows(column) for column in ("", *self.tags)}
-        side = [
-            self._block(ItemVectors(ids, features.placed(one, texts_of_ids), one.name), NUMBERS)
-            for one in self.numbers
-        ]
+        numbers = [ItemVectors(ids, features.placed(one, keys), one.name) for one in self.numbers]
+        side = [self._block(one, NUMBERS) for one in numbers]
         profiles = []
         if any(genres) and max(_n_items(*tags[""][:2]).values(), default=0) >= PROFILE_ITEMS:
             profiles = [_Block(self._profiles(), "tag profiles")]
@@ -306,14 +304,12 @@ class ItemFiles:
         elif any(genres):
             side.append(self._block(features.from_genres(ids, genres), ""))
         side += [self._block(_tag_vectors(name, rows, ids), name) for name, rows in tags.items() if rows[1]]
-        dense = [
-            self._block(
-                features.from_vectors(ids, features.placed(one, texts_of_ids), name=one.name), one.name
-            )
-            for one in self.outside
-        ]
+        dense = []
+        for one in self.outside:
+            vectors = features.from_vectors(ids, features.placed(one, keys), name=one.name)
+            dense.append(self._block(vectors, one.name))
         for name, text_of in self.texts.items():
-            texts = [text_of.get(key, "") for key in texts_of_ids]
+            texts = [text_of.get(key, "") for key in keys]
             if any(texts) and self.options.encoder is None:
                 side.append(self._block(features.from_text(ids, texts, min_items=1), name, TEXT_WEIGHT))
             elif any(texts):
@@ -439,6 +435,5 @@ def _tag_vectors(name: str, rows: TagRows, ids: Ids) -> ItemVectors:
 
 
 def _n_items(items: Iterable[Any], tags: Iterable[str]) -> Counter[str]:
-    """Return the number of items of each tag."""
     pairs = dict.fromkeys(zip(items, map(str.casefold, tags), strict=True))
     return Counter(tag for _, tag in pairs)
