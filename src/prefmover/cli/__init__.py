@@ -34,12 +34,11 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from importlib import metadata
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from prefmover.cli.options import Opt
 from prefmover.cli.terminal import INTERRUPTED, STATE, Output, error_line, note, prompt_interrupts, read_text
 from prefmover.errors import InputError, MissingExtraError, PrefmoverError, close_names
 
@@ -63,6 +62,16 @@ VERBS = {
     "serve": "Serve a model over HTTP: an API and an explorer.",
     "doctor": "Check the installation, and show how to fix it.",
 }
+
+
+class Opt:
+    """An option: its help, its other names (-o), what stands for its value (FILE), and typer's settings.
+
+    The rest follows from the parameter: the long name, N for a number, and that a list is repeatable.
+    """
+
+    def __init__(self, text: str, *words: str, **settings: Any) -> None:
+        self.text, self.words, self.settings = text, words, settings
 
 
 class _Verbs(TyperGroup):
@@ -172,8 +181,21 @@ def _parameters(owner: Callable[..., Any]) -> list[inspect.Parameter]:
     parameters = inspect.signature(owner).parameters.values()
     for name, kind in types.items():
         if isinstance(option := getattr(kind, "__metadata__", (None,))[0], Opt):
-            types[name] = option.declared(name, kind.__origin__)
+            types[name] = _declared(option, name, kind.__origin__)
     return [one.replace(kind=KEYWORD, annotation=types.get(one.name, str)) for one in parameters]
+
+
+def _declared(option: Opt, name: str, kind: Any) -> Any:
+    """Return the type of a parameter for typer."""
+    kinds = get_args(kind) or (kind,)
+    names = [word for word in option.words if word.startswith("-")]
+    metavar = next((word for word in option.words if not word.startswith("-")), None)
+    if len(name) > 1 and not any(one.startswith("--") for one in names):
+        names.append(f"--{name.replace('_', '-')}")
+    if metavar is None and (int in kinds or float in kinds):
+        metavar = "N"
+    text = f"{option.text.removesuffix('.')}; repeatable." if list[str] in (kind, *kinds) else option.text
+    return Annotated[kind, typer.Option(*names, help=text, metavar=metavar, **option.settings)]
 
 
 def _configure(ctx: typer.Context, path: str) -> str:

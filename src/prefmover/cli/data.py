@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prefmover.cli.options import Opt
+from prefmover.cli import Opt
 from prefmover.cli.terminal import Output, note, progress
 from prefmover.datasets.registry import BUILT_IN, SOURCES, find_source
 from prefmover.errors import InputError

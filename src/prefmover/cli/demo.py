@@ -10,7 +10,8 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 from prefmover._format import counted, duration
-from prefmover.cli.options import ModelOptions, Opt, Threads, describe, fitted, item_label, n_common
+from prefmover.cli import Opt
+from prefmover.cli.options import ModelOptions, Threads, describe, fitted, item_label, n_common
 from prefmover.cli.terminal import Output, check_folder, note, progress
 from prefmover.errors import MissingExtraError
 from prefmover.execution import atomic

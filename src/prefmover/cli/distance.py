@@ -6,12 +6,12 @@ from math import isnan, nan
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from prefmover._format import counted
+from prefmover.cli import Opt
 from prefmover.cli.options import (
     MEASURE,
     USER,
     Convention,
     MeasureName,
-    Opt,
     SourceOptions,
     measure_of,
     n_common,

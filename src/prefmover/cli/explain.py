@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 
 from typer import Context
 
+from prefmover.cli import Opt
 from prefmover.cli.options import (
     USER,
     ModelOptions,
-    Opt,
     SourceOptions,
     Text,
     Threads,

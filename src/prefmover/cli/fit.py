@@ -7,7 +7,8 @@ from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Annotated, Any
 
 from prefmover._format import counted
-from prefmover.cli.options import ModelOptions, Opt, SourceOptions, Threads, fitted
+from prefmover.cli import Opt
+from prefmover.cli.options import ModelOptions, SourceOptions, Threads, fitted
 from prefmover.cli.terminal import Output, check_folder, note
 from prefmover.errors import InputError
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prefmover.cli.options import Opt, SourceOptions
+from prefmover.cli import Opt
+from prefmover.cli.options import SourceOptions
 from prefmover.cli.terminal import Output
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from time import process_time
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from prefmover._format import counted, duration
+from prefmover.cli import Opt
 from prefmover.cli.options import (
     Convention,
     ExecutorOptions,
     Measure,
-    Opt,
     PeopleOptions,
     SourceOptions,
     TableFile,

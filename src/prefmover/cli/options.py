@@ -6,11 +6,10 @@ import re
 from collections.abc import Container, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, fields, make_dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
-
-from typer import Option
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from prefmover._format import counted
+from prefmover.cli import Opt
 from prefmover.cli.terminal import note, progress
 from prefmover.data.file_options import SETTINGS, FileOptions, Setting
 from prefmover.errors import InputError
@@ -53,29 +52,6 @@ def option_name(name: str) -> str:
 
 Text: TypeAlias = str | None
 Texts: TypeAlias = list[str] | None
-
-
-class Opt:
-    """An option: its help, its other names (-o), what stands for its value (FILE), and typer's settings.
-
-    The rest follows from the parameter: the long name, N for a number, and that a list is repeatable.
-    """
-
-    def __init__(self, text: str, *words: str, **settings: Any) -> None:
-        self.text, self.words, self.settings = text, words, settings
-
-    def declared(self, name: str, kind: Any) -> Any:
-        """Return the type of a parameter for typer."""
-        kinds = get_args(kind) or (kind,)
-        names = [word for word in self.words if word.startswith("-")]
-        metavar = next((word for word in self.words if not word.startswith("-")), None)
-        if len(name) > 1 and not any(one.startswith("--") for one in names):
-            names.append(option_name(name))
-        if metavar is None and (int in kinds or float in kinds):
-            metavar = "N"
-        text = f"{self.text.removesuffix('.')}; repeatable." if list[str] in (kind, *kinds) else self.text
-        return Annotated[kind, Option(*names, help=text, metavar=metavar, **self.settings)]
-
 
 MEASURE = Opt("Measure between users; the model's, or pmd, by default.", case_sensitive=False)
 USER = Opt("Id of the user.", "ID", "-u")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from prefmover._format import counted
+from prefmover.cli import Opt
 from prefmover.cli.options import (
     USER,
     ModelOptions,
-    Opt,
     SourceOptions,
     TableFile,
     Text,

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from prefmover._format import counted
+from prefmover.cli import Opt
 from prefmover.cli.options import (
     ExecutorOptions,
     ModelOptions,
-    Opt,
     PeopleOptions,
     SourceOptions,
     TableFile,

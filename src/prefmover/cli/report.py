@@ -4,7 +4,7 @@ from typing import Annotated
 
 from typer import Argument
 
-from prefmover.cli.options import Opt
+from prefmover.cli import Opt
 from prefmover.cli.terminal import Output
 
 EXAMPLES = ("prefmover report run", "prefmover report run --out report")

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prefmover.cli.options import Opt, SourceOptions, Text, Texts, Threads
+from prefmover.cli import Opt
+from prefmover.cli.options import SourceOptions, Text, Texts, Threads
 from prefmover.cli.terminal import note, progress, read_text
 from prefmover.errors import InputError, MissingExtraError
 
