@@ -85,7 +85,16 @@ class RayExecutor(AbstractContextManager["RayExecutor"]):
         for name, value, least in counts:
             if value is not None and value < least:
                 raise InputError(f"{name} is {value!r}; pass a whole number from {least} up")
-        self._ray = _installed()
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # for a cluster that is started here
+        try:
+            import ray
+        except ImportError as error:
+            raise MissingExtraError(
+                "Ray is not installed: pip install 'prefmover[ray]', here and on every node of the cluster"
+            ) from error
+        self._ray: Any = ray
+        e = self._ray.exceptions
+        self._losses = (e.WorkerCrashedError, e.NodeDiedError, e.ObjectLostError, e.OutOfMemoryError)
         self.retries, self.in_flight = retries, in_flight
         self.shard_bytes: int | None = shard_bytes
         self.summary = Summary()
@@ -198,11 +207,6 @@ class RayExecutor(AbstractContextManager["RayExecutor"]):
             for reference in pending:
                 ray.cancel(reference)
 
-    @property
-    def _losses(self) -> tuple[type[Exception], ...]:
-        e = self._ray.exceptions
-        return (e.WorkerCrashedError, e.NodeDiedError, e.ObjectLostError, e.OutOfMemoryError)
-
     def _lost(self, times: int, error: Exception) -> None:
         self.summary.retries += 1
         self._look()
@@ -289,17 +293,6 @@ def _name(node: dict[str, Any]) -> str:
     return f"{node['NodeManagerHostname']} {node['NodeID'][:6]}"
 
 
-def _installed() -> Any:
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # for a cluster that is started here
-    try:
-        import ray
-    except ImportError as error:
-        raise MissingExtraError(
-            "Ray is not installed: pip install 'prefmover[ray]', here and on every node of the cluster"
-        ) from error
-    return ray
-
-
 def _connect(ray: Any, address: str, n_threads: int | None, folder: Path | None) -> None:
     """Connect to a cluster, or start one with its files in a folder."""
     if address.startswith("ray://"):
@@ -307,8 +300,17 @@ def _connect(ray: Any, address: str, n_threads: int | None, folder: Path | None)
             f"{address} is a Ray Client address; run prefmover on a node of the cluster (ray job submit), "
             'with the address "auto"'
         )
-    if address not in ("auto", "local"):
-        _reachable(address)
+    if address not in ("auto", "local"):  # Ray itself would try for minutes, and then abort
+        host, _, port = address.rpartition(":")
+        if not host or not port.isdecimal():
+            raise InputError(f'the address {address!r} is not "auto", "local" or host:port (10.0.0.5:6379)')
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()
+        except OSError as error:
+            raise InputError(
+                f"there is no Ray cluster at {address!r} ({error}); start one with ray start --head "
+                f"--port={port}, or pass the address of one"
+            ) from error
     quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
     options: dict[str, Any] = {}
     if address == "local":
@@ -338,20 +340,6 @@ def _broken(error: BaseException) -> PrefmoverError:
         f"Ray failed ({type(error).__name__}: {_line(error)}); was one of its processes killed, or the "
         "memory full? Run the same call again to resume from the finished parts"
     )
-
-
-def _reachable(address: str) -> None:
-    """Raise an error unless host:port answers; Ray itself would try for minutes, and then abort."""
-    host, _, port = address.rpartition(":")
-    if not host or not port.isdecimal():
-        raise InputError(f'the address {address!r} is not "auto", "local" or host:port (10.0.0.5:6379)')
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()
-    except OSError as error:
-        raise InputError(
-            f"there is no Ray cluster at {address!r} ({error}); start one with ray start --head "
-            f"--port={port}, or pass the address of one"
-        ) from error
 
 
 def _line(error: BaseException | None) -> str:

@@ -260,10 +260,6 @@ class NeighborList(Sequence[Neighbor]):
             return type(self)(self.user, self.users[index], self.values[index], self.value_name)
         return Neighbor(self.users[[index]].tolist()[0], float(self.values[index]), self.value_name)
 
-    def __iter__(self) -> Iterator[Neighbor]:
-        for user, value in zip(self.users.tolist(), self.values.tolist(), strict=True):
-            yield Neighbor(user, value, self.value_name)
-
     def to_arrow(self) -> Any:
         """Return a `pyarrow.Table` with columns rank (from 1), neighbor, and distance or similarity."""
         import pyarrow as pa

@@ -42,18 +42,14 @@ ONE_LIST, NO_MEMBERS = np.empty(0, np.int64), np.empty(0, np.int32)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shard:
-    """The users at positions ``first`` and following.
-
-    ``preferences`` have indices of four bytes; ``compact_items`` and ``compact_mass`` are items and masses
-    again, in fewer bytes if they fit. ``longest`` is the largest number of ratings of a user. ``table`` has
-    the (n_items, n_users) distances from an item to the nearest of a user's, in units; or it is empty.
-    """
+    """The users at positions ``first`` and following."""
 
     first: int
-    preferences: Preferences
-    compact_items: npt.NDArray[Any]
+    preferences: Preferences  # with indices of four bytes
+    compact_items: npt.NDArray[Any]  # items and masses again, in fewer bytes if they fit
     compact_mass: npt.NDArray[Any]
-    longest: int
+    longest: int  # largest number of ratings of a user
+    # (n_items, n_users) distances from an item to the nearest of a user's, in units; or empty
     table: Table = field(default_factory=lambda: NO_TABLE)
 
     @classmethod
@@ -131,8 +127,8 @@ class Scratches(threading.local):
         """Return scratch for a query of m items against all users of a shard."""
         longest = max(m, shard.longest)
         if self.sizes[:2] != (shard.n_users, n_items) or self.sizes[2] < longest:
-            self.sizes = shard.n_users, n_items, longest
-            self.arrays = _cascade.scratch(*self.sizes, cascade.SAMPLE)
+            sizes = shard.n_users, n_items, longest
+            self.arrays, self.sizes = _cascade.scratch(*sizes, cascade.SAMPLE), sizes
         return self.arrays
 
     def at_least(self, *sizes: int) -> Any:

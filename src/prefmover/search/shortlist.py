@@ -58,16 +58,12 @@ Graph: TypeAlias = npt.NDArray[np.int32]
 
 
 class Breadth(NamedTuple):
-    """How many users a query is compared with.
+    """How many users a query is compared with."""
 
-    ``screened`` users are estimated, and the bounds of the best ``climbed`` of them are raised, until they
-    are clearly farther than ``near`` others, or close. The best ``kept`` stay on the shortlist.
-    """
-
-    screened: int
-    climbed: int
-    near: int
-    kept: int
+    screened: int  # users that are estimated
+    climbed: int  # the best of them, whose bounds are raised until they are close,
+    near: int  # or clearly farther than so many others
+    kept: int  # the best, which stay on the shortlist
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,17 +150,13 @@ def nearest_vectors(scores: npt.NDArray[np.int32], m: int) -> Ints:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Population:
-    """All users and the distances between items, as tasks read them.
-
-    ``vectors`` are those of the items in single precision, or None if the distances are there; ``logs`` the
-    logarithms of the users' numbers of items.
-    """
+    """All users and the distances between items, as tasks read them."""
 
     geometry: ItemGeometry
     shard: Shard
     embedding: Embedding
-    vectors: npt.NDArray[np.float32] | None
-    logs: Floats
+    vectors: npt.NDArray[np.float32] | None  # of the items; None if the distances are there
+    logs: Floats  # logarithms of the users' numbers of items
 
     @classmethod
     def from_preferences(cls, everyone: Preferences, geometry: ItemGeometry, seed: int) -> Population:
@@ -226,7 +218,8 @@ class Comparison:
             lines, coarse = np.arange(own.size, dtype=np.int32), np.empty((0, width), np.int16)
         else:
             distance, lines = NO_DISTANCES, np.empty(0, np.int32)
-            coarse = self._coarse(items, number, width)
+            coarse = np.empty((items.size, width), np.int16)
+            self._lay_out(items, number, coarse)
         query = _cascade.Query(
             own, self.mass, self.total, distance, lines, coarse, geometry.unit,
             bool(geometry.is_metric), -1, np.inf,
@@ -234,19 +227,15 @@ class Comparison:
         s = _SCRATCHES.at_least(chosen.size, n, max(own.size, int(lengths.max(initial=0))))
         return query, local, s
 
-    def _coarse(
-        self, items: npt.NDArray[np.int32], number: npt.NDArray[np.int32], width: int
-    ) -> npt.NDArray[np.int16]:
-        geometry, vectors = self.geometry, self.population.vectors
-        coarse = np.empty((items.size, width), np.int16)
+    def _lay_out(self, items: Any, number: Any, coarse: npt.NDArray[np.int16]) -> None:
+        geometry, vectors, width = self.geometry, self.population.vectors, coarse.shape[1]
         if vectors is None:
             coarse[:, self.items.size :] = _bounds.FARTHEST
             _candidates.lay_out_grid(geometry.grid, items, self.items, coarse)
-            return coarse
+            return
         turned, cosine = np.empty((vectors.shape[1], width), np.float32), np.empty(width, np.float32)
         unit = geometry.unit * _bounds.COARSE
         _candidates.lay_out_angles(vectors, items, self.items, number, turned, cosine, unit, coarse)
-        return coarse
 
     def estimates(
         self, chosen: Ints, gaps: Floats, coefficients: Floats, design: bool = False
