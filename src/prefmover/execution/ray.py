@@ -92,8 +92,7 @@ class RayExecutor(AbstractContextManager["RayExecutor"]):
             raise MissingExtraError(
                 "Ray is not installed: pip install 'prefmover[ray]', here and on every node of the cluster"
             ) from error
-        self._ray: Any = ray
-        e = self._ray.exceptions
+        self._ray, e = ray, ray.exceptions
         self._losses = (e.WorkerCrashedError, e.NodeDiedError, e.ObjectLostError, e.OutOfMemoryError)
         self.retries, self.in_flight = retries, in_flight
         self.shard_bytes: int | None = shard_bytes

@@ -37,13 +37,7 @@ from prefmover.execution.jit import LazyModule
 from prefmover.execution.memory import require
 from prefmover.execution.threads import run
 from prefmover.measures.estimates import N_FEATURES, evaluate_polynomial, fit_polynomial
-from prefmover.search.distributed import (
-    NeighborCheckpoint,
-    digest,
-    divide_queries,
-    exact_array,
-    search_blocks,
-)
+from prefmover.search.distributed import NeighborCheckpoint, digest, divide_queries, search_blocks
 from prefmover.search.index import NeighborIndex, Request
 from prefmover.search.result import NeighborPositions, Recall, SearchStats, recall_of_lists
 from prefmover.search.shortlist import (
@@ -297,10 +291,9 @@ class CandidateSearch:
 
         def start(_: object) -> Callable[[int], Calls[NeighborPositions]]:
             executor, population = self.executor, self.population
-            embedding, arrays = population.embedding, [exact_array(population.geometry)]
-            arrays += [embedding.tiles, embedding.square]
-            arrays += [] if population.vectors is None else [population.vectors]
-            n_bytes = sum(array.nbytes for array in arrays) + 20 * data.ratings.n_ratings
+            geometry, embedding = population.geometry, population.embedding
+            arrays = geometry.grid, geometry.vectors, population.vectors, embedding.tiles, embedding.square
+            n_bytes = sum(array.nbytes for array in arrays if array is not None) + 20 * data.ratings.n_ratings
             executor.begin(n_bytes, n_bytes)
             values = [executor.share(value) for value in (population, *shared)]
 
