@@ -12,7 +12,6 @@ from bench import arguments, dataset, publish, table
 from prefmover import Dataset
 from prefmover.data.splits import random_split
 from prefmover.evaluation import metrics
-from prefmover.evaluation.baselines.rankers import ScoredLists
 from prefmover.evaluation.tasks import RankingTask, check_lists
 from prefmover.model import Recommender
 from prefmover.rank.recommendations import Selection
@@ -36,12 +35,13 @@ def dials(data: Dataset, share: float, threads: int | None) -> list[str]:
         row = [label, f"{ndcg:.4f}", f"{metrics.popularity(lists, raters):.0f}"]
         lines.append([*row, "" if apart is None else f"{apart:.3f}", f"{share_of_items:.1%}"])
 
-    def one_side(side: int) -> ScoredLists:
-        best, selection = [], Selection(train, 10)
+    def one_side(side: int) -> list[list[Any]]:
+        lists, selection = [], Selection(train, 10)
         for block in np.array_split(users, max(1, len(users) // 500)):
             for user, scores in zip(block, model.ranker_.block(block)[side], strict=True):
-                best.append(selection.best(scores, train.ratings.row(user)[0]))
-        return ScoredLists(train.ratings.items, np.stack(best))
+                best = selection.best(scores, train.ratings.row(user)[0])
+                lists.append(train.ratings.items[best[best >= 0]].tolist())
+        return lists
 
     ids = question.ids()
     add("default", model.recommend(ids, 10))

@@ -83,19 +83,6 @@ def test_a_worked_example():
     )
 
 
-@given(st.integers(1, 8), st.integers(1, 8), st.data())
-def test_expected_values_of_a_random_order(n_candidates, n, data):
-    """The mean over all places of the relevant items, one by one, equals the formula."""
-    from itertools import combinations
-
-    n_relevant = data.draw(st.integers(1, n_candidates))
-    places = [set(some) for some in combinations(range(n_candidates), n_relevant)]
-    every = [slow.list_metrics(range(n_candidates), some, n) for some in places]
-    expected = metrics.expected_at_random(np.array([n_relevant]), np.array([n_candidates]), n)
-    for name, value in expected.items():
-        assert value == pytest.approx(np.mean([one[name] for one in every])), name
-
-
 @given(st.lists(st.lists(st.integers(0, 5), unique=True, max_size=4), min_size=1, max_size=6))
 def test_what_lists_hold(lists):
     raters, n_users = np.array([0, 1, 5, 5, 9, 20]), 20

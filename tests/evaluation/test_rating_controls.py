@@ -6,7 +6,7 @@ from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
 from prefmover.evaluation import Experiment
 from prefmover.evaluation.baselines.rating_controls import Baseline, estimated, mean_vector
-from prefmover.evaluation.recommenders import Method, create
+from prefmover.evaluation.recommenders import Method, Request
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import find_measure, pairwise
 from prefmover.predict.centering import Centering
@@ -47,7 +47,7 @@ def test_mean_vectors_by_hand():
 
 def test_mean_vectors_need_a_geometry():
     _, data = small(0)
-    model = create(Method.parse("mean-vector"), Experiment(dataset="cinema"), 0, 1)
+    model = Request(Method.parse("mean-vector"), Experiment(dataset="cinema"), 0, 1).create()
     with pytest.raises(InputError, match="mean-vector"):
         model.fit(Dataset(data.ratings))
 
@@ -67,7 +67,7 @@ def test_estimated_neighbors_are_those_of_calibrated_distances():
 @pytest.mark.parametrize("measure", ["pmd", "pmd-agreement"])
 def test_estimated_neighbors_predict_nearly_what_exact_ones_do(measure):
     split, data = small(3)
-    model = create(Method.parse(f"estimated:{measure}"), Experiment(dataset="cinema"), 0, 1)
+    model = Request(Method.parse(f"estimated:{measure}"), Experiment(dataset="cinema"), 0, 1).create()
     assert model.weight == find_measure(measure).weight
     about, _ = predict(data, split, f"estimated:{measure}", (40,))
     exact, _ = predict(data, split, f"knn:{measure}", (40,))

@@ -7,7 +7,7 @@ from prefmover.data.scale import Scale
 from prefmover.data.splits import published_folds, random_split
 from prefmover.errors import InputError
 from prefmover.evaluation import Experiment
-from prefmover.evaluation.recommenders import Method, create, expand, name_objects
+from prefmover.evaluation.recommenders import Method, Request, expand, name_objects
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import MEASURES
 from prefmover.predict.predictor import clip
@@ -32,7 +32,7 @@ def small(seed, n_users=14, n_items=9):
 def predict(data, split, name, ks=KS, seed=0, **settings):
     """Return the predictions of a named neighbor average for every K, and the numbers of neighbors."""
     experiment = Experiment(dataset="cinema", recommenders=(name,), ks=ks, **settings)
-    model = create(Method.parse(name), experiment, seed, 1).fit(data)
+    model = Request(Method.parse(name), experiment, seed, 1).create().fit(data)
     all_k = model.predictor_.predict_all_k(split.users, split.items, ks)
     return clip(all_k.values, split.train.scale)[0], all_k.used
 
@@ -133,13 +133,13 @@ def test_unknown_names(name, message):
 
 def test_names_become_recommenders():
     experiment = Experiment(dataset="cinema", ks=(5, 20), centering="baseline", shrinkage=0.5)
-    model = create(Method.parse("knn:bcf:median"), experiment, 0, 2)
+    model = Request(Method.parse("knn:bcf:median"), experiment, 0, 2).create()
     assert isinstance(model, KNNRecommender)
     assert (model.measure, model.convention, model.k) == ("bcf", "median", 20)
     assert (model.centering, model.shrinkage, model.n_threads) == ("baseline", 0.5, 2)
-    assert isinstance(create(Method.parse("default"), experiment, 0, 1), Recommender)
+    assert isinstance(Request(Method.parse("default"), experiment, 0, 1).create(), Recommender)
     with pytest.raises(InputError, match=names("'mine'")):
-        create(Method.parse("object:mine"), experiment, 0, 1)
+        Request(Method.parse("object:mine"), experiment, 0, 1).create()
 
 
 class Constant:

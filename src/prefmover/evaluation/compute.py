@@ -25,13 +25,11 @@ from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.evaluation.baselines.rankers import ByScores
 from prefmover.evaluation.experiment import Experiment
-from prefmover.evaluation.recommenders import AnyRecommender, Method, Settings, create, fit, grid
+from prefmover.evaluation.recommenders import AnyRecommender, Method, Request, Settings, fit, grid
 from prefmover.evaluation.record import Record, RunInfo, Task, Trial, Tuning, versions
 from prefmover.evaluation.tasks import AnyTask, Predicted, RankingTask, task_of
 from prefmover.model import KNNRecommender, Recommender
 from prefmover.rank.tuning import TRAIN_SHARE, sample_users
-
-__all__ = ["MAX_USERS", "TrainTest", "compute_record"]
 
 MAX_USERS = 2000
 SAMPLE_SEED = 21
@@ -50,23 +48,6 @@ class TrainTest(NamedTuple):
     def seed(self) -> int:
         """The seed of random splits, and of controls and peers that draw at random."""
         return self.experiment.seed + self.repeat
-
-    def facts(self) -> dict[str, Any]:
-        """Return the fields of a record that describe the split."""
-        e, split, geometry = self.experiment, self.split, self.data.geometry
-        return {
-            "dataset": e.data_name,
-            "geometry": geometry.name if geometry is not None else "",
-            "protocol": e.protocol,
-            "share": self.share,
-            "repeat": self.repeat,
-            "seed": self.seed if e.protocol == "random" else e.seed,
-            "stratify": e.stratify,
-            "n_train": split.train.n_ratings,
-            "n_test": split.n_test,
-            "new_users": split.new_users,
-            "new_items": split.new_items,
-        }
 
     def validation(self, task: Task) -> tuple[Split, AnyTask]:
         """Return the training ratings, split again, and what their test part asks for."""
@@ -96,15 +77,16 @@ def compute_record(
     Without an object, settings are searched for on the validation part; then the recommender is fitted to all
     training ratings.
     """
-    e, judge = part.experiment, task_of(part.experiment, part.split, task)
+    e, split, geometry = part.experiment, part.split, part.data.geometry
+    judge, ask = task_of(e, split, task), Request(method, e, part.seed, n_threads, task)
     model: Any = copy.deepcopy(recommender)
     tuning, seconds, settings = None, list[float](), dict[str, Any]()
     if recommender is None:
         if trials := grid(method, e.trials, task):
-            tuning, seconds = _search(part, method, trials, n_threads, task)
+            tuning, seconds = _search(part, ask, trials)
             best = min if task == "rating" else max
             settings = best(tuning.trials, key=lambda trial: trial.value).settings
-        model = create(method, e, part.seed, n_threads, task, settings)
+        model = ask.create(settings)
     start = time.perf_counter()
     fit(model, part.data, task)
     fitted = time.perf_counter()
@@ -112,9 +94,19 @@ def compute_record(
     end = time.perf_counter()
     return Record(
         task=task,
-        **part.facts(),
+        dataset=e.data_name,
+        geometry=geometry.name if geometry is not None else "",
+        protocol=e.protocol,
+        share=part.share,
+        repeat=part.repeat,
+        seed=part.seed if e.protocol == "random" else e.seed,
+        stratify=e.stratify,
+        n_train=split.train.n_ratings,
+        n_test=split.n_test,
+        new_users=split.new_users,
+        new_items=split.new_items,
         **method._asdict(),
-        **judge.score(answer, method, part.data.geometry),
+        **judge.score(answer, method, geometry),
         settings=settings or _own_settings(model, task),
         tuning=tuning or (_own_tuning(model) if task == "ranking" else None),
         run=RunInfo(
@@ -129,13 +121,11 @@ def compute_record(
     )
 
 
-def _search(
-    part: TrainTest, method: Method, trials: tuple[Settings, ...], n_threads: int, task: Task
-) -> tuple[Tuning, list[float]]:
+def _search(part: TrainTest, ask: Request, trials: tuple[Settings, ...]) -> tuple[Tuning, list[float]]:
     """Try settings on the validation part; return what came of them, and the seconds of each trial."""
-    e = part.experiment
-    models = [create(method, e, part.seed, n_threads, task, settings) for settings in trials]
-    distances = models[0].distances if isinstance(models[0], ByScores) else None
+    e, method, task = part.experiment, ask.method, ask.task
+    first = ask.create(trials[0])
+    distances = first.distances if isinstance(first, ByScores) else None
     inner, judge = part.validation(task)
     if isinstance(judge, RankingTask) and judge.n_judged > MAX_USERS:
         chosen = np.sort(np.argsort(hashed(SAMPLE_SEED, judge.users), kind="stable")[:MAX_USERS])
@@ -147,7 +137,7 @@ def _search(
     known, found, seconds = part.data.with_ratings(inner.train), list[Trial](), list[float]()
     shared = None
     for settings in trials:
-        start, model = time.perf_counter(), models.pop(0)  # a fitted model is not kept
+        start, model = time.perf_counter(), ask.create(settings)
         if distances is None:
             fit(model, known, task)
         else:

@@ -28,8 +28,6 @@ from prefmover.predict.centering import CenteringName
 if TYPE_CHECKING:
     from prefmover.dataset import Dataset
 
-__all__ = ["Experiment", "Panel", "parse_ks", "parse_shares", "share_name"]
-
 MAX_KS = 10_000
 MAX_N = 100
 
@@ -88,14 +86,6 @@ def parse_ks(value: Any, name: str = "ks") -> tuple[int, ...]:
     return tuple(ks)
 
 
-def _parse_lengths(value: Any) -> tuple[int, ...]:
-    """Return lengths of lists, as in :func:`parse_ks`."""
-    ns = parse_ks(value, "ns")
-    if ns[-1] > MAX_N:
-        raise InputError(f"ns is {value!r}; lists have at most {MAX_N} items")
-    return ns
-
-
 def _range(start: int, end: int | None = None, step: int = 1) -> range:
     return range(start, (start if end is None else end) + 1, step)
 
@@ -120,7 +110,7 @@ def _no_bool(value: Any) -> Any:
 
 Shares = Annotated[tuple[float, ...], BeforeValidator(parse_shares)]
 Ks = Annotated[tuple[int, ...], BeforeValidator(parse_ks)]
-Ns = Annotated[tuple[int, ...], BeforeValidator(_parse_lengths)]
+Ns = Annotated[tuple[Annotated[int, Field(le=MAX_N)], ...], BeforeValidator(partial(parse_ks, name="ns"))]
 Files = Annotated[tuple[str, ...], BeforeValidator(partial(_listed, name="items"))]
 Columns = Annotated[tuple[str, ...], BeforeValidator(partial(_listed, name="columns"))]
 Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: expand(_listed(value, "recommenders")))]
@@ -312,11 +302,10 @@ class Experiment(FileSettings):
             raise InputError(
                 f"{path} cannot be read: {error.strerror}; give a TOML file of settings"
             ) from None
-        except RecursionError:
-            raise InputError(f"{path} is not TOML: its brackets are nested too deeply") from None
         except InputError as error:
             raise InputError(f"{path}: {error}") from None
-        except ValueError as error:  # TOMLDecodeError, bytes that are not UTF-8, a number of 5,000 digits
+        # TOMLDecodeError, bytes that are not UTF-8, a number of 5,000 digits; brackets that are nested deeply
+        except (ValueError, RecursionError) as error:
             raise InputError(f"{path} is not TOML: {error}") from error
 
     def to_toml(self) -> str:

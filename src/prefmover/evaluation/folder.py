@@ -32,8 +32,6 @@ from prefmover.evaluation.experiment import Experiment
 from prefmover.evaluation.record import METRICS, DataInfo, FrozenModel, Record
 from prefmover.execution import atomic
 
-__all__ = ["RunContent", "RunFolder", "record_table"]
-
 Parsed = TypeVar("Parsed")
 
 
@@ -92,8 +90,6 @@ class RunFolder:
         """
         file = self.path / "experiment.json"
         if self.records():
-            if not file.exists():
-                raise InputError(f"{self.path} holds records without experiment.json; choose another folder")
             earlier = self.content()
             old = earlier.settings.fixed() | {f"data.{name}": value for name, value in earlier.data}
             new = experiment.fixed() | {f"data.{name}": value for name, value in data}

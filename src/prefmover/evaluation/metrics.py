@@ -35,7 +35,6 @@ __all__ = [
     "PER_USER",
     "coverage",
     "diversity",
-    "expected_at_random",
     "group_of",
     "group_sums",
     "is_hit",
@@ -129,32 +128,6 @@ def user_metrics(hits: npt.ArrayLike, n_relevant: npt.ArrayLike, n: int | None =
         "precision": total / n,
         "mrr": np.where(total > 0, 1 / (1 + h.argmax(axis=1)), 0.0),
         "hit_rate": (total > 0).astype(np.float64),
-    }
-
-
-def expected_at_random(n_relevant: Ints, n_candidates: Ints, n: int) -> dict[str, float]:
-    """Return what a random order of the candidates scores on average, over users.
-
-    Each place of a list is a hit with probability R / (number of candidates). The first hit is at place r
-    with the probability that r - 1 draws without replacement miss, times R / (candidates that are left).
-
-    >>> expected = expected_at_random(np.array([2]), np.array([8]), 4)
-    >>> expected["recall"], round(expected["hit_rate"], 4)
-    (0.5, 0.7857)
-    """
-    p, places = n_relevant / n_candidates, np.minimum(n_candidates, n)
-    missed, reciprocal = np.ones(len(p)), np.zeros(len(p))
-    for place in range(1, n + 1):
-        left = n_candidates - place + 1
-        first = missed * np.clip(n_relevant / np.maximum(left, 1), 0.0, 1.0) * (left > 0)
-        reciprocal += first / place
-        missed = missed - first
-    return {
-        "ndcg": float((p * ideal_dcg(places, n) / ideal_dcg(n_relevant, n)).mean()),
-        "recall": float((p * places / n_relevant).mean()),
-        "precision": float((p * places / n).mean()),
-        "mrr": float(reciprocal.mean()),
-        "hit_rate": float(1 - missed.mean()),
     }
 
 

@@ -47,20 +47,6 @@ from prefmover.model.base_recommender import BaseRecommender
 if TYPE_CHECKING:
     from prefmover.evaluation.experiment import Experiment
 
-__all__ = [
-    "GROUPS",
-    "TABLE",
-    "AnyRecommender",
-    "Method",
-    "Row",
-    "check_packages",
-    "create",
-    "expand",
-    "grid",
-    "name_objects",
-    "tasks_of",
-]
-
 Settings: TypeAlias = dict[str, Any]
 Style: TypeAlias = tuple[str, str, str]
 
@@ -75,20 +61,24 @@ class AnyRecommender(Protocol):
         """Learn from the training ratings."""
 
 
+Recommenders: TypeAlias = (
+    str | AnyRecommender | Iterable[str | AnyRecommender] | Mapping[str, str | AnyRecommender]
+)
+
+
 class Request(NamedTuple):
-    """What a recommender is made from; ``settings`` are those of a trial of a search."""
+    """What a recommender is made from."""
 
     method: Method
     experiment: Experiment
     seed: int
     n_threads: int | None
-    task: Task
-    settings: Mapping[str, Any]
+    task: Task = "rating"
+    settings: Mapping[str, Any] = MappingProxyType({})
 
-    @property
-    def relevant(self) -> float | None:
-        """The lowest relevant rating, if the experiment sets it."""
-        return self.experiment.relevant
+    def create(self, settings: Settings | None = None) -> Any:
+        """Return a new, unfitted recommender, with the settings of a trial of a search."""
+        return self.method.row.make(self._replace(settings=settings or {}))
 
     @property
     def average(self) -> dict[str, Any]:
@@ -101,32 +91,18 @@ class Request(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """A recommender: its name, what it is, the tasks that it can do, and how it is made.
-
-    Attributes
-    ----------
-    grid
-        Settings to search, for lists if it recommends, else for ratings; each is a trial.
-    groups
-        Names that stand for several recommenders, this one included.
-    package
-        Module that has to be installed, of the extra ``peers``.
-    method, label
-        Names in records, and in figures and tables; that of the row by default.
-    style
-        Color, dash and marker in figures.
-    """
+    """A recommender: its name, what it is, the tasks that it can do, and how it is made."""
 
     name: str
     kind: Kind
     tasks: tuple[Task, ...]
     make: Callable[[Request], Any]
-    grid: tuple[Settings, ...] = ()
-    groups: tuple[str, ...] = ()
-    package: str = ""
-    method: str = ""
-    label: str = ""
-    style: Style = ("#CC79A7", "-", "x")
+    grid: tuple[Settings, ...] = ()  # one for each trial; of lists if it recommends, else of ratings
+    groups: tuple[str, ...] = ()  # names that stand for several recommenders, this one included
+    package: str = ""  # module of the extra peers that it needs
+    method: str = ""  # name in records; that of the row by default
+    label: str = ""  # name in figures and tables; that of the method by default
+    style: Style = ("#CC79A7", "-", "x")  # color, dash and marker in figures
 
 
 STRIDE = 7  # coprime to the sizes of the grids below
@@ -237,12 +213,12 @@ ROWS = (
     _kernel("cosine", ("#56B4E9", "-.", "*")),
     _kernel("jaccard", ("#E69F00", "-.", "*")),
     Row(
-        "popularity", "control", RANKING, _scored(rankers.popularity),
+        "popularity", "control", RANKING, lambda ask: ByScores(rankers.popularity),
         groups=("simple",), style=(GRAY, "--", "v"),
     ),
     Row(
         "liked-popularity", "control", RANKING,
-        _scored(partial(rankers.popularity, values="liked"), "relevant"),
+        lambda ask: ByScores(partial(rankers.popularity, values="liked", relevant=ask.experiment.relevant)),
         groups=("simple",), style=(GRAY, "-", "^"),
     ),
     Row(
@@ -343,7 +319,12 @@ class Method(NamedTuple):
             return cls(name, method, row.label or method, row.kind)
         family, _, rest = name.partition(":")
         if family not in FAMILIES or not rest:
-            raise InputError(_unknown(name))
+            known = [*TABLE, *(f"knn:{measure}" for measure in (*MEASURES, "all")), *GROUPS]
+            hint = "".join(f"did you mean {close!r}? " for close in close_names(name, known, n=1))
+            raise InputError(
+                f"recommender {name!r} is not known; {hint}choose knn:MEASURE, kernel:MEASURE, "
+                f"{', '.join(TABLE)}"
+            )
         kind = FAMILIES[family].kind
         if family == "object":
             return cls(name, rest, rest, kind)
@@ -361,14 +342,6 @@ class Method(NamedTuple):
     def row(self) -> Row:
         """The row of the table, or of the family."""
         return TABLE.get(self.recommender) or FAMILIES[self.recommender.partition(":")[0]]
-
-
-def _unknown(name: str) -> str:
-    """Return what is wrong with a name, and what to choose."""
-    known = [*TABLE, *(f"knn:{measure}" for measure in (*MEASURES, "all")), *GROUPS]
-    close = close_names(name, known, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    return f"recommender {name!r} is not known; {hint}choose knn:MEASURE, kernel:MEASURE, {', '.join(TABLE)}"
 
 
 def tasks_of(name: str, tasks: Iterable[Task], objects: Mapping[str, Any]) -> list[Task]:
@@ -410,18 +383,6 @@ def grid(method: Method, budget: int, task: Task = "ranking") -> tuple[Settings,
     return row.grid[:budget] if row.tasks[-1:] == (task,) else ()
 
 
-def create(
-    method: Method,
-    experiment: Experiment,
-    seed: int,
-    n_threads: int | None,
-    task: Task = "rating",
-    settings: Mapping[str, Any] = MappingProxyType({}),
-) -> Any:
-    """Return a new, unfitted recommender by its name; ``settings`` are those of a trial of a search."""
-    return method.row.make(Request(method, experiment, seed, n_threads, task, settings))
-
-
 def expand(names: Iterable[Any]) -> tuple[str, ...]:
     """Return full names without duplicates; groups are replaced by their members.
 
@@ -438,24 +399,17 @@ def expand(names: Iterable[Any]) -> tuple[str, ...]:
         if name in GROUPS:
             full += GROUPS[name]
         elif head == "knn" and "all" in (measure, convention):
-            for row in paper if measure == "all" else (measure,):
-                full += _conventions(row) if convention == "all" else [f"knn:{row}:{convention}".rstrip(":")]
+            for row in map(find_measure, paper if measure == "all" else [measure]):
+                chosen = [convention]
+                if convention == "all":  # the published one first
+                    chosen = [one for one in row.distinct_conventions() if row.conventions[one].practical]
+                full += [f"knn:{row.name}:{one}".rstrip(":") for one in chosen]
         else:
             full.append(name)
     return tuple(dict.fromkeys(Method.parse(name).recommender for name in full))
 
 
-def _conventions(measure: str) -> list[str]:
-    """Return a measure under each practical convention that differs, the published one first."""
-    row = find_measure(measure)
-    return [
-        f"knn:{row.name}:{name}" for name in row.distinct_conventions() if row.conventions[name].practical
-    ]
-
-
-def name_objects(
-    recommenders: str | AnyRecommender | Iterable[str | AnyRecommender] | Mapping[str, str | AnyRecommender],
-) -> tuple[tuple[str, ...], dict[str, AnyRecommender]]:
+def name_objects(recommenders: Recommenders) -> tuple[tuple[str, ...], dict[str, AnyRecommender]]:
     """Return the names of recommenders, and the objects among them by full name.
 
     A mapping gives objects their labels; otherwise a label is the object's ``repr``, or the name of its class

@@ -21,25 +21,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from prefmover.errors import InputError, close_names
 
-__all__ = [
-    "CUTS",
-    "MAIN",
-    "METRICS",
-    "ActivityGroup",
-    "DataInfo",
-    "Events",
-    "FrozenModel",
-    "Groups",
-    "Kind",
-    "Record",
-    "RunInfo",
-    "Task",
-    "Trial",
-    "Tuning",
-    "record_key",
-    "versions",
-]
-
 Task: TypeAlias = Literal["rating", "ranking"]
 Kind = Literal["measure", "control", "model", "peer"]
 Activity: TypeAlias = Literal["sparse", "quarter 1", "quarter 2", "quarter 3", "quarter 4"]

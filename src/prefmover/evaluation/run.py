@@ -34,6 +34,7 @@ from prefmover.evaluation.folder import RunFolder, record_table
 from prefmover.evaluation.recommenders import (
     AnyRecommender,
     Method,
+    Recommenders,
     check_packages,
     grid,
     name_objects,
@@ -43,8 +44,6 @@ from prefmover.evaluation.record import CUTS, METRICS, DataInfo, Record, Task, r
 from prefmover.evaluation.tasks import task_of
 from prefmover.execution import Executor, open_executor
 from prefmover.execution import Task as Job
-
-__all__ = ["Evaluation", "evaluate", "run_experiment"]
 
 Tell = Callable[[str], None]
 TELL_SECONDS = 30.0  # between two messages about a record that takes long
@@ -132,10 +131,7 @@ class Evaluation:
 
 def evaluate(
     data: Dataset,
-    recommenders: str
-    | AnyRecommender
-    | Iterable[str | AnyRecommender]
-    | Mapping[str, str | AnyRecommender] = "default",
+    recommenders: Recommenders = "default",
     *,
     task: Literal["rating", "ranking", "both"] = "rating",
     times: Any = None,

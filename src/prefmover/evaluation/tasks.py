@@ -30,8 +30,6 @@ from prefmover.model.base_recommender import BaseRecommender
 from prefmover.predict.knn import KNNPredictor
 from prefmover.predict.predictor import clip
 
-__all__ = ["Predicted", "RankingTask", "RatingTask", "check_lists", "task_of"]
-
 SPARSE = 10
 """Users with at most this many training ratings are the group "sparse"."""
 
@@ -107,30 +105,14 @@ class RatingTask:
 
 @dataclass(frozen=True, eq=False)
 class RankingTask:
-    """The test users of a split, and what is relevant for them.
-
-    Attributes
-    ----------
-    train
-        The training ratings.
-    users
-        (n,) positions of the users with a relevant test item, ascending.
-    n_relevant
-        (n,) how many relevant test items each has.
-    keys
-        Sorted keys ``user * n_items + item`` of the relevant test ratings.
-    threshold
-        Test ratings from here on are relevant; None if all are.
-    ns
-        Lengths of the lists that are judged, ascending.
-    """
+    """The test users of a split, and what is relevant for them."""
 
     train: Ratings
-    users: Ints
-    n_relevant: Ints
-    keys: Ints
-    threshold: float | None
-    ns: tuple[int, ...] = (10,)
+    users: Ints  # (n,) positions of the users with a relevant test item, ascending
+    n_relevant: Ints  # (n,) how many relevant test items each has
+    keys: Ints  # sorted user * n_items + item of the relevant test ratings
+    threshold: float | None  # test ratings from here on are relevant; None if all are
+    ns: tuple[int, ...] = (10,)  # lengths of the lists that are judged, ascending
 
     @classmethod
     def of_split(
@@ -238,10 +220,10 @@ def check_lists(answer: Any, task: RankingTask, n: int, label: str) -> tuple[Int
     """
     train, users = task.train, task.users
     raw = getattr(answer, "positions", None)
-    raw = _from_ids(answer, train, len(users), n, label) if raw is None else np.asarray(raw, dtype=np.int64)
+    raw = _from_ids(answer, train, n, label) if raw is None else np.asarray(raw, dtype=np.int64)
     if raw.ndim != 2 or len(raw) != len(users):
         raise InputError(
-            f"{label}: recommend() returned shape {raw.shape} for {len(users):,} users; give a list each"
+            f"{label}: recommend() returned {len(raw):,} lists for {len(users):,} users; give one each"
         )
     positions = np.full((len(users), n), -1, dtype=np.int64)
     width = min(n, raw.shape[1])
@@ -264,7 +246,7 @@ def check_lists(answer: Any, task: RankingTask, n: int, label: str) -> tuple[Int
 UNKNOWN = -2
 
 
-def _from_ids(answer: Any, train: Ratings, n_users: int, n: int, label: str) -> Ints:
+def _from_ids(answer: Any, train: Ratings, n: int, label: str) -> Ints:
     """Return lists of ids as positions; UNKNOWN for ids that are not in the data."""
     try:
         lists = [[getattr(one, "item", one) for one in own][:n] for own in answer]
@@ -273,10 +255,6 @@ def _from_ids(answer: Any, train: Ratings, n_users: int, n: int, label: str) -> 
         raise InputError(
             f"{label}: recommend() returned {kind}; give a list of item ids for each user"
         ) from None
-    if len(lists) != n_users:
-        raise InputError(
-            f"{label}: recommend() returned {len(lists):,} lists for {n_users:,} users; give one each"
-        )
     flat = [item for own in lists for item in own]
     ids: dict[Any, None] = {}
     try:
@@ -285,7 +263,7 @@ def _from_ids(answer: Any, train: Ratings, n_users: int, n: int, label: str) -> 
     except (TypeError, ValueError) as error:
         raise InputError(f"{label}: recommend() returned something other than item ids ({error})") from None
     position = dict(zip(ids, np.where(found < 0, UNKNOWN, found).tolist(), strict=True))
-    out = np.full((n_users, n), -1, dtype=np.int64)
+    out = np.full((len(lists), n), -1, dtype=np.int64)
     for row, own in zip(out, lists, strict=True):
         row[: len(own)] = [position[item] for item in own]
     return out

@@ -13,8 +13,6 @@ from prefmover.errors import InputError
 from prefmover.evaluation.experiment import Experiment, Panel
 from prefmover.evaluation.recommenders import expand
 
-__all__ = ["RECOMMENDERS", "figure_3", "settings"]
-
 RECOMMENDERS = expand(["controls", "knn:all:all"])
 """The controls, and the twelve measures under each convention that differs.
 

@@ -23,8 +23,6 @@ from prefmover.report.results import Line, Results, Table, deviation, order
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw_activity", "draw_density", "draw_gaps", "draw_panels", "draw_scatter", "png", "style", "svg"]
-
 STYLES = {row.method or row.name: row.style for row in ROWS}
 GAP_RANGE = 0.025  # the range of differences that is drawn, as a share of PMD's error
 SETTINGS = {"svg.fonttype": "path", "font.size": 9.0, "axes.spines.top": False, "axes.spines.right": False}

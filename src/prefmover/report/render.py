@@ -17,10 +17,8 @@ from prefmover.evaluation.folder import RunFolder
 from prefmover.execution import atomic
 from prefmover.explain.page import environment
 from prefmover.report import figures, sentences
-from prefmover.report.results import DIGITS, LEVEL, HeadToHead, Line, Results, Table
+from prefmover.report.results import LEVEL, HeadToHead, Line, Results, Table
 from prefmover.report.sentences import number, p_text
-
-__all__ = ["render", "report_page", "write_report"]
 
 CAPTIONS = {
     "density": "nDCG of the lists over the share of training ratings; higher is better. Bars show the "
@@ -51,7 +49,8 @@ def write_report(
     The files go to ``out``, by default the folder ``report`` in the folder of the run.
     """
     run = folder if isinstance(folder, RunFolder) else RunFolder(folder)
-    results = Results.open(run)
+    run_content = run.content()
+    results = Results(run.records().values(), run_content.settings, run_content.data)
     path = Path(out) if out is not None else run.path / "report"
     with atomic.translate_os_errors(path):
         path.mkdir(parents=True, exist_ok=True)
@@ -123,10 +122,10 @@ def _panel_section(table: Table) -> dict[str, Any]:
 def _error_table(table: Table) -> ReportTable:
     """Return the errors of a panel, with the lowest of the measures in bold."""
     measures = [line.mean for line in table.of_kind("measure")]
-    lowest = [_error(value) for value in np.min(measures, axis=0)] if measures else table.heads
+    lowest = [number(value) for value in np.min(measures, axis=0)] if measures else table.heads
     rows = []
     for line in table.lines:
-        cells = [_error(value) for value in line.mean]
+        cells = [number(value) for value in line.mean]
         if line.kind == "measure":
             cells = [f"**{x}**" if x == least else x for x, least in zip(cells, lowest, strict=True)]
         best_of = f" (best of {line.n_conventions})" if line.n_conventions > 1 else ""
@@ -142,11 +141,6 @@ def _classes(table: Table) -> list[str]:
         "ours" if line is table.ours else "first" if new else "other"
         for line, new in zip(table.lines, first, strict=True)
     ]
-
-
-def _error(x: float) -> str:
-    """Return an error as it is printed, without a 0 before the point."""
-    return f"{x:.{DIGITS}f}".removeprefix("0")
 
 
 def _head_to_head_tables(table: Table) -> list[ReportTable]:

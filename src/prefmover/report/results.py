@@ -13,12 +13,9 @@ import numpy as np
 from prefmover._typing import Floats
 from prefmover.errors import InputError
 from prefmover.evaluation.experiment import Experiment, Panel, share_name
-from prefmover.evaluation.folder import RunFolder
 from prefmover.evaluation.recommenders import ROWS
 from prefmover.evaluation.record import ActivityGroup, DataInfo, Events, Groups, Kind, Record, Task
 from prefmover.measures import MEASURES
-
-__all__ = ["DIGITS", "LEVEL", "OURS", "ActiveUsers", "HeadToHead", "Line", "Results", "Table", "order"]
 
 LEVEL = 0.05  # below this p-value a difference counts as a win or a loss, otherwise as a tie
 DIGITS = 4  # decimals of printed errors
@@ -282,12 +279,6 @@ class Results:
         if not self.records:
             raise InputError("there are no finished records to report; run `prefmover evaluate` first")
         self.seconds = sum(one.run.total for one in self.records)
-
-    @classmethod
-    def open(cls, folder: RunFolder) -> Results:
-        """Return the results in the folder of a run, finished or not."""
-        content = folder.content()
-        return cls(folder.records().values(), content.settings, content.data)
 
     def of(self, task: Task) -> list[Record]:
         """Return the records of a task."""

@@ -11,18 +11,6 @@ from prefmover._format import counted, duration
 from prefmover.evaluation.experiment import share_name
 from prefmover.report.results import LEVEL, HeadToHead, Line, Results, Table
 
-__all__ = [
-    "about_lists",
-    "about_panel",
-    "about_ratings",
-    "commands",
-    "number",
-    "p_text",
-    "provenance",
-    "steps",
-    "summary",
-]
-
 FLAT = 0.01
 """A curve whose errors differ by less than this share of the lowest counts as flat."""
 

@@ -37,8 +37,6 @@ from prefmover.predict.similarity import UserSimilarity
 if TYPE_CHECKING:
     from prefmover.evaluation.baselines.rankers import Matrix
 
-__all__ = ["DISTANCES", "kernel_ridge", "user_distances"]
-
 
 def kernel_ridge(
     distance: str, *, rate: float = 4.0, penalty: float = 3.0, n_threads: int | None = None

@@ -19,8 +19,6 @@ from prefmover.dataset import Dataset
 from prefmover.errors import MissingExtraError
 from prefmover.evaluation.baselines.rankers import Scorer, interactions
 
-__all__ = ["SurpriseRecommender", "als", "bpr", "require"]
-
 PACKAGES = {"surprise": "scikit-surprise"}
 
 
@@ -40,18 +38,13 @@ def require(module: str) -> Any:
 class SurpriseRecommender:
     """A model of Surprise as a recommender: ``"SVD"``, ``"SVDpp"``, ``"KNNBaseline"``, ...
 
-    Parameters
-    ----------
-    seed
-        For the initial values of the factor models.
-    settings
-        Arguments of the model; Surprise's defaults without them. Those of its dictionaries are given by
-        themselves: ``similarity`` and ``user_based`` of a model with neighbors, ``reg_i`` and ``reg_u`` of
-        the baseline.
+    ``settings`` are arguments of the model, without them Surprise's defaults. Those of its dictionaries are
+    given by themselves: ``similarity`` and ``user_based`` of a model with neighbors, ``reg_i`` and ``reg_u``
+    of the baseline.
     """
 
     name: str
-    seed: int = 0
+    seed: int = 0  # for the initial values of the factor models
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def fit(self, data: Dataset) -> Self:

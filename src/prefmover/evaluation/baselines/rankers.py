@@ -19,14 +19,14 @@ that learns from the data and returns a :data:`Scorer`; :class:`ByScores` makes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from prefmover._typing import Floats, Ids, Ints, Singles
+from prefmover._typing import Floats, Ints, Singles
 from prefmover.data.file_options import check_whole_number
 from prefmover.data.ratings import Ratings
 from prefmover.data.scale import Scale
@@ -42,22 +42,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     Matrix: TypeAlias = csr_array[Any, tuple[int, int]]
-
-__all__ = [
-    "ByScores",
-    "ScoredLists",
-    "Scorer",
-    "cosines",
-    "ease",
-    "interactions",
-    "item_bias",
-    "item_knn",
-    "popularity",
-    "random_order",
-    "relevant_from",
-    "top_positions",
-    "user_knn",
-]
 
 Scores: TypeAlias = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 Scorer: TypeAlias = Callable[[Ints], Scores]
@@ -122,20 +106,6 @@ def top_positions(scores: Scores, order: Ints, n: int) -> Ints:
     return np.where(np.isfinite(np.take_along_axis(shuffled, best, axis=1)), order[best], -1)
 
 
-@dataclass(frozen=True, eq=False)
-class ScoredLists:
-    """Lists of item ids, one for each user; ``positions`` (n_users, n) has them as positions, -1 for none."""
-
-    items: Ids
-    positions: Ints
-
-    def __len__(self) -> int:
-        return len(self.positions)
-
-    def __iter__(self) -> Iterator[list[Any]]:
-        return (self.items[row[row >= 0]].tolist() for row in self.positions)
-
-
 @dataclass
 class ByScores:
     """A recommender that ranks by the scores of all items.
@@ -151,7 +121,7 @@ class ByScores:
     Examples
     --------
     >>> data = Dataset(Ratings.from_arrays([1, 1, 2], list("aba"), [5, 2, 3]))
-    >>> list(ByScores(popularity).fit(data).recommend([2, 1]))
+    >>> ByScores(popularity).fit(data).recommend([2, 1])
     [['b'], []]
     """
 
@@ -167,8 +137,8 @@ class ByScores:
             self.scores_ = self.learn(data, self.distances(data) if distances is None else distances)
         return self
 
-    def recommend(self, users: Sequence[Any], n: int = 10) -> ScoredLists:
-        """Return a list of n unrated items for each user, by id."""
+    def recommend(self, users: Sequence[Any], n: int = 10) -> list[list[Any]]:
+        """Return the ids of n unrated items for each user, best first."""
         check_whole_number("n", n)
         ratings = self.data_.ratings
         at, matrix = ratings.user_positions(users), ratings.matrix
@@ -180,7 +150,7 @@ class ByScores:
             rated = matrix[at[block]]
             scores[np.repeat(np.arange(len(scores)), np.diff(rated.indptr)), rated.indices] = -np.inf
             out[block] = top_positions(scores, order, n)
-        return ScoredLists(ratings.items, out)
+        return [ratings.items[row[row >= 0]].tolist() for row in out]
 
 
 def _same_for_all(scores: Floats) -> Scorer:

@@ -41,8 +41,6 @@ from prefmover.model import KNNRecommender
 from prefmover.predict.centering import Centering, CenteringName
 from prefmover.predict.predictor import clip
 
-__all__ = ["Baseline", "agreement", "estimated", "mean_vector", "uniform"]
-
 CENTERINGS: dict[str, CenteringName] = {"user-mean": "mean", "bias": "baseline"}
 SUMMARY = "a control"
 BLOCK_ROWS = 256
