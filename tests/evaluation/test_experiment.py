@@ -51,7 +51,7 @@ MANY = Experiment(
         ({"ks": "1:1000000"}, names("ks", "'1:1000000'", "10,000")),
         ({"task": "lists"}, names("task", "'lists'")),
         ({"ns": 0}, names("ns", 0)),
-        ({"ns": "10,1000"}, names("ns", "'10,1000'", 100)),
+        ({"ns": "10,1000"}, names("ns", 1000, 100)),
         ({"relevant": "many"}, names("relevant", "'many'")),
         ({"relevant": float("nan")}, names("relevant", "nan")),
         ({"validation": 1}, names("validation", 1)),

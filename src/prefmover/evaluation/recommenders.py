@@ -374,10 +374,6 @@ def grid(method: Method, budget: int, task: Task = "ranking") -> tuple[Settings,
 
     >>> grid(Method.parse("ease"), 2)
     ({'values': 'ratings', 'penalty': 1000.0}, {'values': 'ratings', 'penalty': 10000.0})
-    >>> grid(Method.parse("popularity"), 12)
-    ()
-    >>> grid(Method.parse("surprise:BaselineOnly"), 1, "rating")
-    ({'reg_i': 10.0, 'reg_u': 15.0},)
     """
     row = method.row
     return row.grid[:budget] if row.tasks[-1:] == (task,) else ()

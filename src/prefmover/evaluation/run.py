@@ -150,29 +150,23 @@ def evaluate(
         The data set. Each recommender is fitted to ``data.with_ratings(split.train)``: item distances that
         are made from ratings are made from the training ratings.
     recommenders
-        Names, such as ``"default"``, ``"knn:pmd"``, ``"ease"`` or ``"surprise:SVD"`` (the table of names is
-        in :mod:`prefmover.evaluation.recommenders`); or objects with ``fit(data)`` and, for ratings,
-        ``predict(pairs)``, for lists, ``recommend(users, n)``; or a mapping from labels to these (names keep
-        their own labels). Objects are copied for each split.
+        Names, such as ``"default"``, ``"knn:pmd"`` or ``"ease"`` (the table of names is in
+        :mod:`prefmover.evaluation.recommenders`); or objects with ``fit(data)`` and ``predict(pairs)`` or
+        ``recommend(users, n)``; or a mapping from labels to these. Objects are copied for each split.
     task
         ``"rating"`` predicts the test ratings. ``"ranking"`` recommends lists from all items that a user has
-        not rated in training; the relevant test items in them are the hits. Named recommenders with settings
-        choose them on a validation part of the training ratings. ``"both"`` does one after the other.
+        not rated in training; the relevant test items in them are the hits. ``"both"`` does one after the
+        other. Named recommenders choose their settings on a validation part of the training ratings.
     times
         The times of the ratings, for the protocols ``"time"`` and ``"last"``, in any form that
         :func:`~prefmover.data.splits.rating_times` takes.
     folder
-        Folder for the records. A run that was stopped goes on there, and ``prefmover report`` reads it. In
-        memory by default.
-    executor
-        ``"threads"`` of this process, ``"ray"``, or a :class:`~prefmover.execution.RayExecutor`. The records
-        do not depend on it.
-    n_threads
-        Threads; None means all cores. The records do not depend on it.
-    progress
-        Called with (records finished, records in all).
-    tell
-        Called with a line about each finished record, with an estimate of the time left.
+        Folder for the records, where a run that was stopped goes on; in memory by default.
+    executor, n_threads
+        ``"threads"`` of this process, ``"ray"``, or a :class:`~prefmover.execution.RayExecutor`; and threads,
+        None for all cores. The records do not depend on them.
+    progress, tell
+        Called with (records finished, records in all), and with a line about each finished record.
     **settings
         Fields of :class:`~prefmover.evaluation.Experiment`: ``train``, ``repeats`` (here one by default),
         ``protocol``, ``seed``, ``ks``, ``centering``, ``shrinkage``, ``ns``, ``relevant``, ``trials``, ...

@@ -35,15 +35,9 @@ def figure_3(
 ) -> Experiment:
     """Return the experiment behind the panels of a data set.
 
-    Parameters
-    ----------
-    dataset
-        ``"ml-100k"`` has the panels a, b and c, ``"ml-1m"`` d, e and f. Other data sets use the settings of
-        a, b and c, without the paper's claims.
-    panels
-        Names of panels; all by default. Only the shares of these panels are run.
-    repeats, seed, recommenders
-        As in :class:`~prefmover.evaluation.Experiment`; the paper has five repeats.
+    ``"ml-100k"`` has the panels a, b and c, ``"ml-1m"`` d, e and f; other data sets use the settings of a, b
+    and c, without the paper's claims. Only the shares of the chosen panels are run. The rest is as in
+    :class:`~prefmover.evaluation.Experiment`; the paper has five repeats.
     """
     paper = settings()
     known = [row for row in paper["panels"] if row["dataset"] == dataset]

@@ -12,6 +12,7 @@ from io import BytesIO, StringIO
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from prefmover._typing import Floats
 from prefmover.evaluation.recommenders import ROWS, Row
@@ -75,7 +76,7 @@ def draw_density(results: Results) -> Figure:
         found = [(k, line) for k, t in enumerate(results.lists) if (line := t.of(one.recommender))]
         bars = np.concatenate([line.deviation for _, line in found])
         ours = any(line is table.ours for _, line in found for table in results.lists)
-        _curve(axis, [k for k, _ in found], [float(line.mean[0]) for _, line in found], one, ours, bars, ".")
+        _curve(axis, [k for k, _ in found], [float(line.mean[0]) for _, line in found], one, ours, bars)
     axis.set_xticks(range(len(results.lists)), [f"{table.share:g}" for table in results.lists])
     _finish(axis, "share of the ratings to train on", f"nDCG@{results.n}")
     return _with_legend(figure, [axis])
@@ -93,7 +94,7 @@ def draw_activity(results: Results) -> Figure:
         ]
         for line in dict.fromkeys(one for one in best if one is not None):
             values = [float(one.mean[0]) for one in line.activity.values()]
-            _curve(axis, range(len(values)), values, line, line is table.ours, None, ".")
+            _curve(axis, range(len(values)), values, line, line is table.ours)
         groups = table.lines[0].activity.values()
         heads = [f"{group.name}\n{group.fewest:,} to {group.most:,}" for group in groups]
         axis.set_xticks(range(len(heads)), heads, fontsize=7)
@@ -120,15 +121,10 @@ def draw_scatter(results: Results, quantity: str) -> Figure:
 
 
 def _curve(
-    axis: Any,
-    x: Sequence[int],
-    y: Sequence[float] | Floats,
-    line: Line,
-    ours: bool,
-    bars: Floats | None,
-    dot: str = "",
+    axis: Any, x: Sequence[int], y: npt.ArrayLike, line: Line, ours: bool, bars: Floats | None = None
 ) -> None:
     color, dash, marker = style(line)
+    dot = "." if line.records[0].task == "ranking" else ""
     axis.errorbar(
         x, y, yerr=bars if bars is not None and bars.any() else None, color=color, linestyle=dash,
         marker=marker or dot, markersize=4.5 if ours else 3.5, linewidth=2.2 if ours else 1.1, elinewidth=0.8,

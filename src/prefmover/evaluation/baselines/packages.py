@@ -19,8 +19,6 @@ from prefmover.dataset import Dataset
 from prefmover.errors import MissingExtraError
 from prefmover.evaluation.baselines.rankers import Scorer, interactions
 
-PACKAGES = {"surprise": "scikit-surprise"}
-
 
 def require(module: str) -> Any:
     """Return a module of the extra ``peers``; without it, an error says how to install it."""
@@ -30,7 +28,7 @@ def require(module: str) -> Any:
             return import_module(module)
     except ImportError:
         package = module.partition(".")[0]
-        name = PACKAGES.get(package, package)
+        name = "scikit-surprise" if package == "surprise" else package
         raise MissingExtraError(f"{package}: peers need {name}: pip install 'prefmover[peers]'") from None
 
 

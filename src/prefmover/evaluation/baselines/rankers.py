@@ -108,15 +108,10 @@ def top_positions(scores: Scores, order: Ints, n: int) -> Ints:
 
 @dataclass
 class ByScores:
-    """A recommender that ranks by the scores of all items.
+    """A recommender that ranks by the scores of all items; ``learn`` returns the scorer of a data set.
 
-    Attributes
-    ----------
-    learn
-        Returns the scorer of a data set; with ``distances``, of a data set and these.
-    distances
-        The distances between users that all settings of a search share, so that they are computed once. The
-        cost of such a fit grows with the cube of the users; a search fits to a sample of them.
+    With ``distances`` between users, it learns from a data set and these. All settings of a search share
+    them, and a search fits to a sample of the users: the cost of such a fit grows with the cube of the users.
 
     Examples
     --------
