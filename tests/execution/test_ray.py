@@ -13,7 +13,7 @@ import pytest
 from prefmover.evaluation import Experiment, run_experiment
 from prefmover.execution import RayExecutor
 from prefmover.model import KNNRecommender, batch
-from prefmover.search import candidates, nearest
+from prefmover.search import nearest
 from prefmover.search.candidates import CandidateSearch
 from prefmover.search.index import Request
 from tests.evaluation.test_run import lasting
@@ -109,12 +109,11 @@ def removing(cluster, total):
     return Once(lambda: cluster.remove_node(node, allow_graceful=False), total)
 
 
-def test_candidates_are_the_same_when_a_node_is_lost(cluster, executor, index, tmp_path, monkeypatch):
+def test_candidates_are_the_same_when_a_node_is_lost(cluster, executor, index, tmp_path):
     here = nearest(index.data, 7, method="candidates", recall=0.9)
     progress = removing(cluster, 360)  # while lists are made; the sample has fewer queries
-    monkeypatch.setattr(candidates, "BLOCK", 30)
     request = Request.from_ids(index.data, None, k=7, checkpoint=tmp_path, progress=progress)
-    there, recall = CandidateSearch(request, 0.9, 0, executor).run()
+    there, recall = CandidateSearch(request, 0.9, 0, executor, users_per_block=30).run()
     assert progress.acted
     assert_same(there, here)
     assert recall == here.recall

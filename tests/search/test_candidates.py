@@ -80,21 +80,19 @@ def test_recall_is_what_was_asked_for_and_said(found, exact):
 def limited(data, users, executor=None, recall=0.9, folder=None, **limits):
     """Return a search with other limits: lists by position, and the recall."""
     request = Request.from_ids(data, users, k=K, checkpoint=folder)
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in limits.items():
-            patch.setattr(shortlist if name == "LAYOUT_BYTES" else candidates, name, value)
-        return CandidateSearch(request, recall, 0, executor or LocalExecutor(2)).run()
+    return CandidateSearch(request, recall, 0, executor or LocalExecutor(2), **limits).run()
 
 
 def test_threads_blocks_and_shards_change_nothing(crowd, found):
-    again, recall = limited(crowd, np.arange(500), LocalExecutor(1, shard_bytes=30_000), BLOCK=60)
+    again, recall = limited(crowd, np.arange(500), LocalExecutor(1, shard_bytes=30_000), users_per_block=60)
     assert_same(again, found)
     assert recall == found.recall
 
 
-def test_large_users_are_laid_out_in_parts(lazy):
+def test_large_users_are_laid_out_in_parts(lazy, monkeypatch):
     whole = nearest(lazy, K, range(80), method="candidates", recall=0.9)
-    assert_same(limited(lazy, np.arange(80), LAYOUT_BYTES=6000)[0], whole)
+    monkeypatch.setattr(shortlist, "LAYOUT_BYTES", 6000)
+    assert_same(limited(lazy, np.arange(80))[0], whole)
 
 
 def test_a_shortlist_of_nobody_is_one_empty_part(lazy, monkeypatch):
@@ -155,7 +153,7 @@ def test_neighbors_of_neighbors_find_more(crowd, exact):
     shares = []
     for rounds in (0, 4):
         with pytest.warns(RecallWarning, match=names(0.999)):
-            found, recall = limited(crowd, np.arange(500), recall=0.999, MOST_SCREENED=14, MOST_ROUNDS=rounds)
+            found, recall = limited(crowd, np.arange(500), recall=0.999, most_screened=14, most_rounds=rounds)
         assert not recall.reached
         lists = [recall_of_lists(found.row(u)[1], one.values) for u, one in enumerate(exact)]
         shares.append(np.mean(lists))
@@ -185,7 +183,7 @@ def test_a_killed_run_resumes(crowd, found, tmp_path, monkeypatch):
         runs += 1
         try:
             again, recall = limited(
-                crowd, np.arange(500), LocalExecutor(1 + runs % 2), folder=tmp_path, BLOCK=100
+                crowd, np.arange(500), LocalExecutor(1 + runs % 2), folder=tmp_path, users_per_block=100
             )
             break
         except KeyboardInterrupt:

@@ -61,9 +61,6 @@ SPARE = 0.6  # the breadth aims at this part of the loss that is allowed
 GAIN = 0.001  # recall that a round must add for another one
 FITTED = 48  # pairs of each tuned query to which estimates are fitted
 DISK_BYTES = 40  # per entry of a list, over all steps
-BLOCK = 2000  # users
-MOST_SCREENED = 4096  # candidates of a user
-MOST_ROUNDS = 4
 
 
 class _Lists:
@@ -107,6 +104,9 @@ class CandidateSearch:
     recall: float
     seed: int
     executor: Executor
+    users_per_block: int = 2000
+    most_screened: int = 4096  # candidates of a user
+    most_rounds: int = 4
 
     def __post_init__(self) -> None:
         self.index, self.k = NeighborIndex(self.request.data), self.request.most
@@ -179,7 +179,7 @@ class CandidateSearch:
         if not nearest:  # nobody has a distribution
             return np.zeros(N_FEATURES), self.breadth
         n_users, queries = self.index.data.n_users, list(nearest.items())
-        screened, trials = min(MOST_SCREENED, n_users - 1), dict[int, _Trial]()
+        screened, trials = min(self.most_screened, n_users - 1), dict[int, _Trial]()
 
         def work(a: int) -> None:
             trials[a] = self._try(*queries[a], screened)
@@ -228,7 +228,7 @@ class CandidateSearch:
                      for u, users in nearest.items()]  # fmt: skip
             now = float(np.mean(found)) if found else 1.0
             logger.debug("prefmover: %.4f of the sample's neighbors after %d rounds", now, self.rounds)
-            if now >= self.aim or self.rounds == MOST_ROUNDS or now - before < GAIN:
+            if now >= self.aim or self.rounds == self.most_rounds or now - before < GAIN:
                 return lists
             self.rounds += 1
             before = now
@@ -283,7 +283,7 @@ class CandidateSearch:
         A task gets the population and what is shared, then the arguments of its rows.
         """
         checkpoint, data = None, self.index.data
-        least = max(self.executor.slots, -(-rows.size // BLOCK))
+        least = max(self.executor.slots, -(-rows.size // self.users_per_block))
         if self.folder is not None:
             checkpoint = NeighborCheckpoint(Path(self.folder, name), data.ratings, data.n_users)
             least = checkpoint.claim({"step": name}, least)
