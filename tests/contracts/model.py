@@ -109,7 +109,7 @@ class ModelContract:
     def _are_terms(model, state, why):
         """The named parts, and the sums of the others, are terms of the two sums."""
         ratings = model.data_.ratings
-        parts = model.ranker_.terms(state, ratings.item_positions([why.item]))
+        parts = model.ranker_.terms(state, ratings.item_positions([why.item]), np.arange(ratings.n_users))
         items = dict(zip(ratings.items[state.rated].tolist(), parts.item_terms[:, 0], strict=True))
         users = dict(zip(ratings.users.tolist(), parts.user_terms[:, 0], strict=True))
         for part in why.own:

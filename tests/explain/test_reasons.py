@@ -91,10 +91,11 @@ def test_liked_together():
 def like_minded(model, user):
     """The slow twin: users by their weight in the score, and the exact distances to all."""
     state = model._state(user)
-    parts = model.ranker_.terms(state, np.arange(1))
+    features = model.ranker_.user_side.kernel.features
+    weights = features @ model.ranker_.placed(state)
     others = model.data_.ratings.users.tolist()
-    order = sorted(range(len(others)), key=lambda v: -parts.weights[v])
-    return [others[v] for v in order if others[v] != user and parts.weights[v] > 0]
+    order = sorted(range(len(others)), key=lambda v: -weights[v])
+    return [others[v] for v in order if others[v] != user and weights[v] > 0]
 
 
 @pytest.mark.parametrize("estimated", [False, True])

@@ -73,7 +73,7 @@ def test_a_head_of_few_items_ranks_about_as_the_whole(data, monkeypatch):
     a, b = (model.ranker_.block(np.arange(260)).total for model in (whole, some))
     assert np.corrcoef(a.ravel(), b.ravel())[0, 1] > 0.9
     state = some._state(data.ratings.users[0].item())
-    parts = some.ranker_.terms(state, np.arange(90))
+    parts = some.ranker_.terms(state, np.arange(90), np.arange(260))
     assert parts.item_terms.sum(axis=0) + parts.user_terms.sum(axis=0) == pytest.approx(b[0], abs=1e-3)
 
 

@@ -110,25 +110,25 @@ class TestEveryRanker:
         guest = model.guest(dict(zip(sparse.ratings.items[:3].tolist(), [5, 1, 4], strict=True)))
         for user in [*sparse.ratings.users.tolist(), guest]:
             state, (items, users) = model._state(user), scores(model, user)
-            parts = model.ranker_.terms(state, everything)
+            if not len(state.rated):
+                continue
+            everybody = np.arange(sparse.n_users)
+            parts = model.ranker_.terms(state, everything, everybody)
             assert parts.item_terms.sum(axis=0) == pytest.approx(items[0], abs=1e-4)
             assert parts.user_terms.sum(axis=0) == pytest.approx(users[0], abs=1e-3)
-            assert len(parts.likes) == len(parts.item_terms) == len(state.rated)
+            assert len(parts.item_terms) == len(state.rated)
             assert parts.user_terms.shape == (sparse.n_users, sparse.n_items)
             some = everything[[7, 2, 0]]
-            assert model.ranker_.terms(state, some).user_terms == pytest.approx(
+            assert model.ranker_.terms(state, some, everybody).user_terms == pytest.approx(
                 parts.user_terms[:, some], abs=1e-5
             )
-            if state.position >= 0 and len(state.rated):
-                assert parts.weights[state.position] == 0
+            if state.position >= 0:
                 assert (parts.user_terms[state.position] == 0).all()
 
     def test_a_user_without_ratings_and_an_unknown_one_get_mean_likes(self, model, sparse):
         mean = oracle.likes(sparse.ratings).mean(axis=0)
         assert scores(model, sparse.ratings.users[4]).total[0] == pytest.approx(mean, abs=1e-5)
         assert scores(model, "nobody").total[0] == pytest.approx(mean, abs=1e-5)
-        with pytest.raises(InputError, match="nobody"):
-            model.ranker_.terms(model._state("nobody"), np.arange(3))
         best = sparse.ratings.items[np.argmax(mean)]
         assert model.recommend(None, 1)[0].item == model.recommend(sparse.ratings.users[4], 1)[0].item == best
 
@@ -239,7 +239,8 @@ def test_parts_sum_to_the_scores_after_an_item_got_its_first_rating(sparse):
     model = fitted(sparse)
     ranker = model.ranker_.with_data(*updated(model.ranker_, sparse.with_ratings(ratings), np.array([0])))
     state, everything = model._state(r.users[1]), np.arange(sparse.n_items)
-    parts, (items, users) = ranker.terms(state, everything), ranker.block(np.array([1]))
+    parts = ranker.terms(state, everything, np.arange(sparse.n_users))
+    items, users = ranker.block(np.array([1]))
     assert parts.item_terms.sum(axis=0) == pytest.approx(items[0], abs=1e-4)
     assert parts.user_terms.sum(axis=0) == pytest.approx(users[0], abs=1e-3)
 

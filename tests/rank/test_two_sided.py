@@ -58,10 +58,9 @@ def test_the_worked_example():
     dune, emma = [b * 2 * 1.2, -c * c * 1.2], [-b * c * 2, c * 2 * 2]
     assert scores.users[0, 2:] == pytest.approx([sum(dune) / down, sum(emma) / down], abs=1e-5)
     assert scores.total[0, 2:] == pytest.approx([1.2295, 0.0320], abs=1e-4)
-    parts = model.ranker_.terms(model._state("ann"), np.array([2, 3]))
+    parts = model.ranker_.terms(model._state("ann"), np.array([2, 3]), np.arange(3))
     assert parts.item_terms == pytest.approx(np.array([[0.4, 0], [0.4, 0]]), abs=1e-6)
     assert parts.user_terms[1:] == pytest.approx(np.array([dune, emma]).T / down, abs=1e-5)
-    assert parts.weights == pytest.approx([0, b, c], abs=1e-6)
     assert [one.item for one in model.recommend("ann")] == ["Dune", "Emma"]
 
 

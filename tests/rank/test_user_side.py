@@ -54,7 +54,7 @@ def test_own_scores_and_parts_are_those_of_a_fit_without_the_row(seed, n, n_item
     for u in range(n):
         parts, total = oracle.without_own_row(K, R.astype(float), penalty, u)
         assert own[u] == pytest.approx(total, abs=2e-3)
-        found = side.parts(kernel.features[u], u, residuals)
+        found = side.parts(kernel.features[u], u, residuals, np.arange(n))
         assert found == pytest.approx(parts, abs=2e-3)
         assert (found[u] == 0).all()
         assert found.sum(axis=0) == pytest.approx(own[u], abs=2e-4)
@@ -77,7 +77,7 @@ def test_the_parts_of_a_guest_sum_to_the_score(seed, n, n_items, penalty):
     (_, kernel), R = kernel_of(rng, n), rng.normal(size=(n, n_items)).astype(np.float32)
     side = fit(kernel, R, penalty)
     guest = kernel.features[0] * np.float32(0.7)
-    parts = side.parts(guest, -1, R - side.scores(kernel.features))
+    parts = side.parts(guest, -1, R - side.scores(kernel.features), np.arange(n))
     assert parts.sum(axis=0) == pytest.approx(side.scores(guest), abs=1e-3)
 
 

@@ -202,7 +202,7 @@ class Explainer(PickledFields):
         like_minded = self._like_minded(state)
         own_terms, user_terms = np.zeros((0, len(items))), np.zeros((0, len(items)))
         if len(state.rated):
-            _, own_terms, _, user_terms = ranker.terms(state, items, like_minded)
+            own_terms, user_terms = ranker.terms(state, items, like_minded)
         own = self._own_ratings(state, items, own_terms)
         people, estimated = self._people(state, items, like_minded, user_terms, everybody)
         counts, n_likes = data.ratings_per_item, self.co_likes.n_likes

@@ -37,16 +37,15 @@ items had ratings is decided once, in the fit. Ratings that arrive later add to 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from prefmover._pickled import PickledFields
-from prefmover._typing import Bools, Floats, Ints, Singles
+from prefmover._typing import Bools, Floats, Ints, Singles, Sparse
 from prefmover.data.preferences import indptr_from_counts
 from prefmover.errors import InputError
 from prefmover.execution.jit import LazyModule
@@ -54,11 +53,6 @@ from prefmover.execution.memory import require
 from prefmover.execution.threads import run, slices
 from prefmover.items.geometry import ItemGeometry
 from prefmover.predict.solver import sum_rows
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
-    Likes: TypeAlias = csr_array[Any, tuple[int, int]]
 
 kernels = LazyModule("prefmover.predict._sparse_sums")
 
@@ -99,14 +93,14 @@ class ItemSide(PickledFields):
     n_items: int  # the number of all items; the scores of items outside the model are 0
     # Positions of the modeled items: those with ratings, at most MAX_DENSE (the head) if B is dense.
     items: Ints
-    likes: Likes | None  # (n_users, items) Y if L = Yᵀ; None if L is the identity and R is B
+    likes: Sparse | None  # (n_users, items) Y if L = Yᵀ; None if L is the identity and R is B
     right: Singles  # R: (items, items) or (n_users, items)
     diagonal: Singles  # (items,) c
     # (n_items, n_items) weights that are added: similar content and the columns of the tail, if there are.
-    sparse: Likes | None = None
+    sparse: Sparse | None = None
 
     @classmethod
-    def fit(cls, likes: Likes, penalty: float, content: Likes | None = None) -> Self:
+    def fit(cls, likes: Sparse, penalty: float, content: Sparse | None = None) -> Self:
         """Return the item side of likes (n_users, n_items); ``penalty`` is λ, above 0.
 
         ``content`` are weights of similar content, (n_items, n_items), which are added.
@@ -144,10 +138,10 @@ class ItemSide(PickledFields):
             sparse = csr_array((sparse.data, sparse.indices, indptr), shape=(n_items, n_items))
         return replace(self, n_items=n_items, sparse=sparse)
 
-    def scores(self, rows: Likes, items: Ints | None = None) -> Singles:
+    def scores(self, rows: Sparse, items: Ints | None = None) -> Singles:
         """Return Σ_i y_i B_ij of users with likes (n, n_items), for all items or some: (n, items)."""
         all_modeled = len(self.items) == self.n_items
-        some = self._modeled(rows)
+        some = (rows if all_modeled else rows[:, self.items]).astype(np.float32)
         # Most users have some item in common: dense products of them are faster than sparse ones.
         left = some if self.likes is None else (some @ self.likes.T.astype(np.float32)).toarray()
         at = None if items is None else self._at[items]
@@ -199,19 +193,6 @@ class ItemSide(PickledFields):
             out += self.sparse[rated][:, items].toarray()
         return out
 
-    def _modeled(self, rows: Likes) -> Likes:
-        """Return rows of likes of the modeled items, in single precision: (n, items)."""
-        from scipy.sparse import csr_array
-
-        if len(self.items) == self.n_items:
-            return rows.astype(np.float32)
-        columns = self._at[rows.indices]
-        if len(columns) and columns.min() < 0:
-            return rows[:, self.items].astype(np.float32)
-        # Nothing is left out: the same entries under other numbers.
-        shape = (rows.shape[0], len(self.items))
-        return csr_array((rows.data.astype(np.float32), columns, rows.indptr), shape=shape)
-
     @cached_property
     def _at(self) -> npt.NDArray[np.int32]:
         """(n_items,) where each item is among the modeled ones; -1 for others."""
@@ -220,7 +201,7 @@ class ItemSide(PickledFields):
         return at
 
 
-def _gram(likes: Likes) -> Floats:
+def _gram(likes: Sparse) -> Floats:
     """Return YᵀY."""
     m = likes.shape[1]
     require(16 * m**2, f"the item side of {m:,} items", "leave out items with few ratings")
@@ -239,7 +220,7 @@ def _over_items(gram: Floats, penalty: float) -> tuple[Singles, Singles]:
     return weights.astype(np.float32), np.zeros(m, np.float32)
 
 
-def _tail(likes: Likes, head: Likes, gram: Floats, items: Ints, rest: Ints, penalty: float) -> Likes:
+def _tail(likes: Sparse, head: Sparse, gram: Floats, items: Ints, rest: Ints, penalty: float) -> Sparse:
     """Return the columns of B of the items ``rest``, which are not in the head, (n_items, n_items)."""
     from scipy.sparse import csr_array
 
@@ -263,7 +244,7 @@ def _tail(likes: Likes, head: Likes, gram: Floats, items: Ints, rest: Ints, pena
     return csr_array((values[there], (items[rows[there]], to)), shape=(n_items, n_items))
 
 
-def _over_users(likes: Likes, penalty: float) -> tuple[Likes, Singles, Singles]:
+def _over_users(likes: Sparse, penalty: float) -> tuple[Sparse, Singles, Singles]:
     """Return the form with an inverse over users."""
     n, m = likes.shape
     require(4 * n * (m + 5 * n), f"the item side of {n:,} users and {m:,} items", "leave out users")
@@ -342,7 +323,7 @@ class SimilarContent(NamedTuple):
 
     geometry: ItemGeometry  # the distances between items
     rated: Ints  # positions of the rated ones
-    weights: Likes  # (n_items, n_items) w in single precision; 0 for items without ratings
+    weights: Sparse  # (n_items, n_items) w in single precision; 0 for items without ratings
 
     @classmethod
     def fit(
@@ -394,7 +375,7 @@ class SimilarItems(PickledFields):
     """
 
     # (n_items, n_items) the identity; rows of items without ratings have the weights of similar items, too
-    weights: Likes
+    weights: Sparse
 
     @classmethod
     def fit(cls, rated: Ints, geometry: ItemGeometry | None) -> Self | None:
@@ -428,10 +409,8 @@ class SimilarItems(PickledFields):
         scores[:, unrated] = scores @ mixtures
         return scores
 
-    def columns(self, items: Ints, of: Callable[[Ints], Any]) -> Floats:
-        """Return columns of a function of items; those of unrated items are mixtures."""
-        if not self.is_unrated[items].any():
-            return np.asarray(of(items), np.float64)
-        mixture = self.weights[items]
-        needed = np.unique(mixture.indices).astype(np.int64)
-        return np.asarray(of(needed), np.float64) @ mixture[:, needed].toarray().T
+    def mixtures(self, items: Ints) -> tuple[Ints, Floats]:
+        """Return the items whose columns are needed for those of ``items``, and their weights in them."""
+        weights = self.weights[items]
+        needed = np.unique(weights.indices).astype(np.int64)
+        return needed, weights[:, needed].toarray().T

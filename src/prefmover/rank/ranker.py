@@ -7,27 +7,20 @@ user's mean counts against. For implicit feedback, y is the strength of the inte
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from prefmover._pickled import PickledFields
-from prefmover._typing import Floats, Ints, Singles
+from prefmover._typing import Floats, Ints, Singles, Sparse
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import geometry_if
-from prefmover.errors import InputError
 from prefmover.measures import Weight
 from prefmover.predict.predictor import UserState
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.rank.ease import SimilarItems
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
-    Likes: TypeAlias = csr_array[Any, tuple[int, int]]
 
 __all__ = ["NearerThan", "Ranker", "ScoreTerms", "SideScores", "VoteRanker", "likes_from"]
 
@@ -47,10 +40,8 @@ class SideScores(NamedTuple):
 class ScoreTerms(NamedTuple):
     """The terms of the scores of some items for one user."""
 
-    likes: Floats  # (rated,) the user's likes, in the order of the state's items
     item_terms: Floats  # (rated, items) what each of the user's ratings adds
-    weights: Floats  # (users,) K between the user and other users
-    user_terms: Floats  # (users, items) what each of these users adds
+    user_terms: Floats  # (users, items) what each user adds
 
 
 class NearerThan(NamedTuple):
@@ -61,7 +52,7 @@ class NearerThan(NamedTuple):
     estimated: bool
 
 
-def likes_from(ratings: Ratings) -> Likes:
+def likes_from(ratings: Ratings) -> Sparse:
     """Return the likes of ratings: r - r̄_u / 2, or the strengths of implicit feedback.
 
     >>> ratings = Ratings.from_arrays(["ann", "ann", "bob"], ["x", "y", "y"], [5, 1, 4])
@@ -105,8 +96,11 @@ class Ranker(PickledFields, ABC):
         """Return the scores of one user with ratings, (1, n_items)."""
 
     @abstractmethod
-    def _terms(self, state: UserState, items: Ints, users: Ints | None) -> ScoreTerms:
-        """Return the terms of the scores of items for a user with ratings."""
+    def _terms(self, state: UserState, items: Ints, users: Ints) -> tuple[Any, Floats]:
+        """Return what a like of 1 of each rated item would add, and what users add, to scores of items.
+
+        There may be more rows, after those of ``users``.
+        """
 
     @abstractmethod
     def like_minded(self, state: UserState, k: int) -> Ints:
@@ -151,7 +145,7 @@ class Ranker(PickledFields, ABC):
         totals = np.bincount(self.likes.indices, self.likes.data, n_items)
         return np.asarray(totals / max(n_users, 1), np.float32)
 
-    def own_likes(self, state: UserState) -> Likes:
+    def own_likes(self, state: UserState) -> Sparse:
         """Return the likes of one user, (1, n_items)."""
         return self.likes[[state.position]] if state.guest is None else likes_from(state.guest)
 
@@ -172,22 +166,19 @@ class Ranker(PickledFields, ABC):
         """Return scores with those of unrated items, which are mixtures."""
         return scores if self.similar is None else SideScores(*map(self.similar.filled, scores))
 
-    def _columns(self, items: Ints, of: Callable[[Ints], Any]) -> Floats:
-        """Return columns of a function of items; those of unrated items are mixtures."""
-        return np.asarray(of(items), np.float64) if self.similar is None else self.similar.columns(items, of)
+    def terms(self, state: UserState, items: Ints, users: Ints) -> ScoreTerms:
+        """Return terms of the scores of items for a user with ratings: of all ratings, and of some users.
 
-    def terms(self, state: UserState, items: Ints, users: Ints | None = None) -> ScoreTerms:
-        """Return all terms of the scores of items; the sums over both kinds are the scores.
-
-        With ``users``, the positions of some users, only their terms are computed.
+        The sums over the ratings, and over all users, are the scores.
         """
-        if state.position < 0 and state.guest is None:
-            raise InputError(f"nothing is known about {state.name!r}, so there are no reasons")
-        if len(state.rated):
-            return self._terms(state, items, users)
-        rows, n_users = slice(None) if users is None else users, self.similarity.data.n_users
-        likes = self.likes[rows][:, items].toarray() / n_users
-        return ScoreTerms(np.empty(0), np.empty((0, len(items))), np.full(len(likes), 1 / n_users), likes)
+        likes = self.own_likes(state).data[:, None]
+        if self.similar is None or not self.similar.is_unrated[items].any():
+            of_likes, of_users = self._terms(state, items, users)
+        else:
+            needed, mixtures = self.similar.mixtures(items)
+            terms = self._terms(state, needed, users)
+            of_likes, of_users = (np.asarray(part, np.float64) @ mixtures for part in terms)
+        return ScoreTerms(likes * of_likes, of_users[: len(users)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,18 +224,13 @@ class VoteRanker(Ranker):
         rank = order[np.searchsorted(neighbors, users, sorter=order)]
         return NearerThan((n_others - 1 - rank) / n_others, estimated=False)
 
-    def _terms(self, state: UserState, items: Ints, users: Ints | None) -> ScoreTerms:
+    def _terms(self, state: UserState, items: Ints, users: Ints) -> tuple[Any, Floats]:
         neighbors, some = self.placed(state)
-        likes, some = self.own_likes(state).data, np.nan_to_num(some)
+        some = np.nan_to_num(some)
         weights = np.zeros(self.similarity.data.n_users)
         weights[neighbors] = some / (np.abs(some).sum() or 1.0)
-        rows = slice(None) if users is None else users
-        weights, given = weights[rows], self.likes[rows]
-
-        def votes(some: Ints) -> Floats:
-            return np.asarray(weights[:, None] * given[:, some].toarray())
-
-        return ScoreTerms(likes, np.zeros((len(likes), len(items))), weights, self._columns(items, votes))
+        votes = weights[users, None] * self.likes[users][:, items].toarray()
+        return np.zeros((len(state.rated), len(items))), votes
 
     def with_data(
         self, similarity: UserSimilarity, users: Ints, compared: list[tuple[Floats, float]] | None

@@ -34,11 +34,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 
-from prefmover._typing import Floats, Ints, Singles
+from prefmover._typing import Floats, Ints, Singles, Sparse
 from prefmover.errors import InputError
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import weight
@@ -47,12 +47,7 @@ from prefmover.predict.predictor import UserState
 from prefmover.predict.similarity import LandmarkValues, UserSimilarity
 from prefmover.predict.solver import sum_rows
 from prefmover.rank.ease import ItemSide, SimilarContent, SimilarItems
-from prefmover.rank.ranker import NearerThan, Ranker, ScoreTerms, SideScores, likes_from
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
-    Likes: TypeAlias = csr_array[Any, tuple[int, int]]
+from prefmover.rank.ranker import NearerThan, Ranker, SideScores, likes_from
 
 __all__ = [
     "RankingSettings",
@@ -102,7 +97,7 @@ class RankingSettings:
                 raise InputError(f"{field.name} is {value!r}; give a number {least}")
 
 
-def dense_columns(rows: Likes, items: Ints) -> Singles:
+def dense_columns(rows: Sparse, items: Ints) -> Singles:
     """Return some columns of rows of likes, (rows, items), all different, in single precision.
 
     >>> from scipy.sparse import csr_array
@@ -120,18 +115,18 @@ def dense_columns(rows: Likes, items: Ints) -> Singles:
     return out
 
 
-def mean_squared_like(likes: Likes) -> float:
+def mean_squared_like(likes: Sparse) -> float:
     """Return the mean square of all likes, the unit of the item penalty; 1 if it is 0."""
     return float(np.sum(likes.data**2) / max(len(likes.data), 1)) or 1.0
 
 
-def row_angles(likes: Likes, others: Likes) -> Floats:
+def row_angles(likes: Sparse, others: Sparse) -> Floats:
     """Return the angles between rows of likes, (rows, others); a right angle for an empty row."""
     a, b = (_unit_rows(rows) for rows in (likes, others))
     return np.asarray(np.arccos(np.clip((a @ b.T).toarray(), -1.0, 1.0)))
 
 
-def _unit_rows(rows: Likes) -> Likes:
+def _unit_rows(rows: Sparse) -> Sparse:
     lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
     scaled = rows.copy().astype(np.float64)
     scaled.data /= np.repeat(np.where(lengths > 0, lengths, 1.0), np.diff(rows.indptr))
@@ -199,24 +194,20 @@ class UserSide:
         scores = self.scores(self.kernel.features[users]) - h * target
         return np.asarray(scores / (1 - h), np.float32)
 
-    def parts(
-        self, features: Singles, position: int, residuals: Singles, users: Ints | None = None
-    ) -> Floats:
-        """Return the part of each user in a user's score of items, (users, items): K_uv A_vj.
+    def parts(self, features: Singles, position: int, residuals: Singles, users: Ints) -> Floats:
+        """Return the part of each of some users in a user's score of items, (users, items): K_uv A_vj.
 
-        The user has these features and this position, -1 for a guest; a user of the data has no part in their
-        own score. ``residuals`` are R of all users, or of ``users``, the user's own row among them, less the
-        scores Φ W: λ A.
+        The user has these features and this position, -1 for a guest; a user of the data, who must be among
+        ``users``, has no part in their own score. ``residuals`` are R of ``users`` less the scores Φ W: λ A.
         """
-        phi = self.kernel.features if users is None else self.kernel.features[users]
+        phi = self.kernel.features[users]
         coefficients = residuals.astype(np.float64) / self.penalty
-        own = np.flatnonzero(users == position)[0] if users is not None and position >= 0 else position
-        if position >= 0:
+        own = np.flatnonzero(users == position)
+        if len(own):
             through = (phi @ (self.inverse @ features)).astype(np.float64)
-            coefficients += np.outer(through / (1 - through[own]), coefficients[own])
+            coefficients += np.outer(through / (1 - through[own[0]]), coefficients[own[0]])
         parts = (phi @ features).astype(np.float64)[:, None] * coefficients
-        if position >= 0:
-            parts[own] = 0.0
+        parts[own] = 0.0
         return parts
 
     def updated(
@@ -244,7 +235,7 @@ def _with_row(
 
 
 def fit_sides(
-    likes: Likes,
+    likes: Sparse,
     geometry: ItemGeometry | None,
     kernel: LowRankKernel,
     settings: RankingSettings,
@@ -304,7 +295,7 @@ class TwoSidedRanker(Ranker):
         assert state.to_landmarks is not None
         return self._place(likes_from(state.guest), *state.to_landmarks)[0]
 
-    def _place(self, likes: Likes, values: Floats, self_value: float) -> tuple[Singles, float]:
+    def _place(self, likes: Sparse, values: Floats, self_value: float) -> tuple[Singles, float]:
         """Return the features of one user, and the part of the user that the landmarks do not explain."""
         angles = row_angles(likes, self._landmark_likes) if self.settings.overlap else None
         weights = user_weights(
@@ -314,7 +305,7 @@ class TwoSidedRanker(Ranker):
         return features[0], float(unexplained[0])
 
     @cached_property
-    def _landmark_likes(self) -> Likes:
+    def _landmark_likes(self) -> Sparse:
         """(landmarks, n_items) likes of the landmarks as fitted."""
         return likes_from(self.similarity.landmark_data.ratings.take(users=self.similarity.landmarks))
 
@@ -368,28 +359,14 @@ class TwoSidedRanker(Ranker):
             return np.asarray(self.similarity.exact_values(state.who, self.similarity.landmarks)[0])
         return self.similarity.to_landmarks(self.similarity.data.ratings.take(users=[state.position]))[0]
 
-    def _terms(self, state: UserState, items: Ints, users: Ints | None) -> ScoreTerms:
-        own, features, rows = self.placed(state), self.user_side.kernel.features, self.own_likes(state)
-        everyone = np.arange(len(features)) if users is None else users
-        weights = (features[everyone] @ own).astype(np.float64)
-        weights[everyone == state.position] = 0.0
-        rated = rows.indices.astype(np.int64)
-        item_terms = self._columns(items, lambda some: self.item_side.weights(rated, some))
-        user_terms = self._user_terms(own, state.position, items, users)
-        return ScoreTerms(rows.data, rows.data[:, None] * item_terms, weights, user_terms)
-
-    def _user_terms(self, own: Singles, position: int, items: Ints, users: Ints | None) -> Floats:
-        """Return what each user, or each of some, adds to the user side, (users, items): K_uv A_vj."""
-        rows = np.arange(self.likes.shape[0]) if users is None else np.append(users, max(position, 0))
+    def _terms(self, state: UserState, items: Ints, users: Ints) -> tuple[Any, Floats]:
+        rated = self.own_likes(state).indices.astype(np.int64)
+        rows = np.append(users, max(state.position, 0))  # also the user's own row
         likes, features = self.likes[rows], self.user_side.kernel.features[rows]
-
-        def of(some: Ints) -> Floats:
-            rest = dense_columns(likes, some) - self.item_side.scores(likes, some)
-            rest -= features @ self.user_side.weights[:, some]  # R - ΦW
-            return self.user_side.parts(own, position, rest, rows)
-
-        terms = self._columns(items, of)
-        return terms if users is None else terms[:-1]
+        rest = dense_columns(likes, items) - self.item_side.scores(likes, items)
+        rest -= features @ self.user_side.weights[:, items]  # R - ΦW
+        parts = self.user_side.parts(self.placed(state), state.position, rest, rows)
+        return self.item_side.weights(rated, items), parts
 
     def with_data(
         self, similarity: UserSimilarity, users: Ints, compared: list[tuple[Floats, float]] | None
@@ -410,7 +387,7 @@ class TwoSidedRanker(Ranker):
         )
         return replace(self, similarity=similarity, user_side=self.user_side.updated(kernel, users, targets))
 
-    def _left(self, row: Likes) -> Singles:
+    def _left(self, row: Sparse) -> Singles:
         """Return what the item side leaves of a row of likes, (n_items,)."""
         return np.asarray((row.toarray().astype(np.float32) - self.item_side.scores(row))[0])
 
