@@ -124,16 +124,14 @@ class Dataset:
         if not (geometry is None or isinstance(geometry, ItemGeometry) or callable(geometry)):
             raise InputError(f"geometry is of type {type(geometry).__name__}; {EXPECTED}")
         items, given = None if items is None else Catalog.from_items(items), ratings
+        present, all_items = ratings.items, ratings.items if items is None else items.ids
         if isinstance(geometry, ItemGeometry):
             known, where = geometry.has(ratings.items), f"in the item geometry ({geometry.name})"
             if geometry.items.dtype != ratings.items.dtype:
                 where += ", because integer and string ids do not match"
             ratings = _keep_known(ratings, known, where, missing, ADD_OR_DROP)
-            all_items = geometry.items
-        else:
-            all_items = ratings.items if items is None else items.ids
+            present = all_items = geometry.items
         if items is not None:
-            present = geometry.items if isinstance(geometry, ItemGeometry) else ratings.items
             _check_titles(items, present)
         unrated = all_items[ratings.item_index.get(all_items) < 0]
         ratings = ratings.with_items(np.concatenate([ratings.items, unrated]))
@@ -219,8 +217,7 @@ class Dataset:
                 options.refuse_item_options()
                 return cls(table, geometry_from_ratings, **about)
             files = ItemFiles.read(*items, options=options, rated=table.items, features=features)
-            index = IdIndex("item", files.ids)
-            known = index.get(table.items) >= 0
+            known = IdIndex("item", files.ids).get(table.items) >= 0
             _check_same_catalog(table, files.ids, known, files.name)
             if options.missing != "far":
                 table = _keep_known(

@@ -97,15 +97,9 @@ def read_columns(path: str | PathLike[str], roles: Roles, options: FileOptions) 
 
 def _from_text(data: bytes, file: str, roles: Roles, bad: BadLines, options: FileOptions) -> Columns:
     table = Delimited.open(
-        data,
-        file,
-        encoding=options.encoding,
-        separator=options.separator,
-        n_columns=len(roles),
-        at_least=2,
-        is_header=partial(_has_names, roles),
-        expected=_listed(roles),
-    )
+        data, file, encoding=options.encoding, separator=options.separator, n_columns=len(roles),
+        is_header=partial(_has_names, roles), expected=_listed(roles),
+    )  # fmt: skip
     header = _is_header(table, roles) if options.header is None else options.header
     hint = f" (separator {table.separator!r}: {table.separator.join(table.first)[:60]!r})"
     is_number = partial(_starts_with_numbers, table)
@@ -117,12 +111,9 @@ def _from_text(data: bytes, file: str, roles: Roles, bad: BadLines, options: Fil
     names = tuple(None if p is None else table.first[p] if header else p + 1 for p in positions)
     _log_names(file, names, roles, implicit=implicit)
     origin = table.origin(header=header, only_even=not bad.are_errors)
-    values: list[Any] = []
-    for role, p, name in zip(roles, positions, names, strict=True):
-        column = None if p is None else parsed[p]
-        if role == "rating" and column is not None:
-            column = _parsed_numbers(column, origin, name, table.separator, strict=bad.are_errors)
-        values.append(column)
+    values = [None if p is None else parsed[p] for p in positions]
+    if "rating" in roles and values[-1] is not None:  # the last role
+        values[-1] = _parsed_numbers(values[-1], origin, names[-1], table.separator, strict=bad.are_errors)
     guessed = not header and roles.get("rating", 0) is None
     return Columns(tuple(values), names, origin, are_texts=True, implicit=implicit, guessed=guessed)
 
@@ -214,10 +205,9 @@ def _positions(
             others = [p for p in positions if p is not None]
             position, implicit = find_ratings(names, name, feedback, others, is_number, file)
         elif header:
-            match = find_similar(role, names) if name is None else None
-            if match is None or list(names).count(names[match]) > 1:
-                match = find_column(name or role, names, role, file)
-            position = match
+            position = find_similar(role, names) if name is None else None
+            if position is None or list(names).count(names[position]) > 1:
+                position = find_column(name or role, names, role, file)
         elif name is not None:
             remedy = f"give its position: {role}=0, 1, 2, ..."
             raise InputError(f"{file} is read without a header and has no column {role}={name!r}; {remedy}")
@@ -237,7 +227,6 @@ def _positions(
 
 
 def _has_names(roles: Roles, names: Sequence[str]) -> bool:
-    """Whether a column of one of the roles is among the names."""
     return any(
         find_usual(role, names) is not None if name is None else name in names
         for role, name in roles.items()

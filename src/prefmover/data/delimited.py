@@ -187,28 +187,24 @@ def to_utf8(data: bytes, encoding: str, file: str) -> bytes:
     if encoding == "mixed":
         text = data if data.isascii() else data.decode("utf-8", MIXED).encode()
         return text.removeprefix(b"\xef\xbb\xbf")
-    is_utf16 = data[:2] in (b"\xff\xfe", b"\xfe\xff")
-    if is_utf16 and encoding in ("utf-8", "latin-1"):
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff") and encoding in ("utf-8", "latin-1"):
         remedy = "save it as UTF-8, or pass encoding='utf-16'"
         raise InputError(f"{file}, line 1: this is UTF-16; {remedy}", argument="encoding")
     try:
         is_plain = codecs.lookup(encoding).name in PLAIN and data.isascii()
         text = data if is_plain else data.decode(encoding).encode()
-    except (LookupError, TypeError):
-        raise InputError(f"unknown encoding {encoding!r}; try 'utf-8', 'latin-1' or 'utf-16'") from None
     except UnicodeError as error:
         start = error.start if isinstance(error, UnicodeDecodeError) else 0
         line = len(re.findall(rb"\r\n|\r|\n", data[:start])) + 1
         problem = f"{file}, line {line:,}: the byte 0x{data[start]:02x} is not {encoding}"
-        remedy = (
-            f"save the file as UTF-8, or pass encoding={'utf-8' if encoding == 'latin-1' else 'latin-1'!r}"
-        )
+        other = "utf-8" if encoding == "latin-1" else "latin-1"
+        remedy = f"save the file as UTF-8, or pass encoding={other!r}"
         if encoding == "utf-8" and (n := _count_utf8(data)):
             where = f"{n:,} other characters that are valid UTF-8, which latin-1 would garble"
             remedy = f"but the file has {where}; save it as UTF-8, or pass encoding='mixed' to read both"
         raise InputError(f"{problem}; {remedy}", argument="encoding") from None
-    except ValueError as error:  # such as a NUL in the name of the encoding
-        raise InputError(f"unknown encoding {encoding!r}: {error}") from None
+    except (LookupError, TypeError, ValueError):  # ValueError: a NUL in the name
+        raise InputError(f"unknown encoding {encoding!r}; try 'utf-8', 'latin-1' or 'utf-16'") from None
     return text.removeprefix(b"\xef\xbb\xbf")
 
 
@@ -257,8 +253,7 @@ class Delimited:
         encoding: str = "utf-8",
         separator: str | None = None,
         quotes: bool | None = None,
-        n_columns: int = 1,
-        at_least: int | None = None,
+        n_columns: int = 2,
         is_header: Callable[[list[str]], bool] = lambda _: False,
         expected: str = "columns",
         lines_before: int = 0,
@@ -266,7 +261,7 @@ class Delimited:
         """Decode text and split its first line into fields.
 
         By default, the separator (one or two characters) is the one that makes a header or at least
-        ``n_columns`` columns (or else ``at_least``), and fields are quoted if it is one byte and there are
+        ``n_columns`` columns (or else two), and fields are quoted if it is one byte and there are
         quotes. For messages are ``file``, ``expected`` (the expected columns), and ``lines_before``, the
         number of lines of the file before this part of it.
         """
@@ -274,9 +269,12 @@ class Delimited:
         if not text.strip():
             raise InputError(f"{file} is empty ({len(data):,} bytes); expected {expected}")
         if separator:
-            shown = _checked_separator(separator)
+            shown = "\t" if separator == "\\t" else separator  # as typed in a shell
+            if len(shown) > 2 or set(shown) & set('\r\n"\x00'):
+                problem = "is not one or two characters without quote and line end"
+                raise InputError(f"separator {shown!r} {problem}")
         else:
-            shown = _sniff(text, file, (n_columns, at_least or n_columns), is_header, expected)
+            shown = _sniff(text, file, n_columns, is_header, expected)
         one_byte = len(shown.encode()) == 1
         delimiter = shown if one_byte else _unused_byte(text, file)
         if not one_byte:
@@ -306,9 +304,8 @@ class Delimited:
             reason = "a quote is never closed, or a field is longer than 128 KB" if too_long else error
             raise InputError(f"{self.file}, line {line:,} is not a line of CSV: {reason}") from error
 
-    def records(self, *, header: bool = True, bad: BadLines | None = None) -> Iterator[tuple[int, list[str]]]:
+    def records(self, *, header: bool, bad: BadLines) -> Iterator[tuple[int, list[str]]]:
         """Yield line number and fields of every row below the header, without blank and bad rows."""
-        bad = bad or BadLines(self.file)
         for k, (line, fields) in enumerate(self.rows()):
             if not any(field.strip() for field in fields):
                 continue
@@ -427,13 +424,6 @@ def _is_kind(kind: Kind, value: str) -> bool:
     return "_" not in value and fits
 
 
-def _checked_separator(separator: str) -> str:
-    separator = "\t" if separator == "\\t" else separator  # as typed in a shell
-    if len(separator) > 2 or set(separator) & set('\r\n"\x00'):
-        raise InputError(f"separator {separator!r} is not one or two characters without quote and line end")
-    return separator
-
-
 def _has_escapes(text: bytes, delimiter: str) -> bool:
     r"""Whether quotes within fields have a backslash before them, as in exports of MySQL.
 
@@ -453,24 +443,18 @@ def _unused_byte(text: bytes, file: str) -> str:
     raise InputError(f"{file} contains every control character; is it a text file?")
 
 
-def _sniff(
-    text: bytes, file: str, wanted: tuple[int, int], is_header: Callable[[list[str]], bool], expected: str
-) -> str:
-    """Return the separator that splits the first lines into equally many, and enough, fields.
-
-    ``wanted`` are the number of columns that are enough, and the number that is if no separator makes these.
-    """
+def _sniff(text: bytes, file: str, wanted: int, is_header: Callable[[list[str]], bool], expected: str) -> str:
+    """Return the separator that splits the first lines into equally many fields: enough, or else two."""
     start = text[: text.rfind(b"\n", 0, 1 << 16) + 1] or text
     lines = [line for line in start.decode().splitlines() if line.strip()][:20]
     if not lines:
         raise InputError(f"{file} begins with blank lines only; expected {expected}")
-    many, few = wanted
     # Fields may contain spaces, so spaces come last, after fewer columns on which all lines agree.
-    for n_columns, separators in ((many, PRINTED), (few, PRINTED), (many, " "), (few, " ")):
+    for n_columns, separators in ((wanted, PRINTED), (2, PRINTED), (wanted, " "), (2, " ")):
         votes: Counter[str] = Counter()
         for separator in separators:
             counts = [_count(line, separator) for line in lines]
-            if counts[0] < n_columns - 1 or (n_columns < many and len({*counts}) > 1):
+            if counts[0] < n_columns - 1 or (n_columns < wanted and len({*counts}) > 1):
                 continue
             if is_header([field.strip(' "') for field in lines[0].split(separator)]):
                 return separator

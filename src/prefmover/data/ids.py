@@ -214,11 +214,6 @@ class IdIndex:
         text = id_.strip()  # more than int() would ignore: \x1f, for one
         return int(text) if re.fullmatch(CANONICAL_INTEGER, text) else None
 
-    def _is_of_type(self, id_: Any) -> bool:
-        if isinstance(id_, bool | np.bool_):
-            return False
-        return isinstance(id_, int | np.integer if self.ids.dtype == np.int64 else str)
-
     def positions(self, ids: Iterable[Any] | None) -> Ints:
         """Return the positions of many ids, in their order; None means all."""
         if ids is None:
@@ -247,7 +242,8 @@ class IdIndex:
         if not len(self.ids):
             return f"{sentence}; there are no {self.kind}s"
         integers = self.ids.dtype == np.int64
-        if not self._is_of_type(id_):
+        kind = int | np.integer if integers else str
+        if isinstance(id_, bool | np.bool_) or not isinstance(id_, kind):
             same = [i for i in self.ids.tolist() if str(i) == str(id_)]
             hint = f", and {same[0]!r} is one of them" if same else ""
             return f"{sentence}; {self.kind} ids are {'integers' if integers else 'strings'} here{hint}"
@@ -332,7 +328,6 @@ def _wrong_type(ids: Any, kind: str, where: Callable[[int], str]) -> InputError:
 
 
 def _to_numpy(ids: Any) -> Ids:
-    """Return checked Arrow ids as a NumPy array."""
     import pyarrow as pa
 
     if pa.types.is_int64(ids.type):

@@ -129,13 +129,9 @@ class Csr:
         """(n,) the number of entries of each row."""
         return np.diff(self.indptr)
 
-    def span(self, row: int) -> slice:
-        """Return where a row is in the flat arrays."""
-        return slice(int(self.indptr[row]), int(self.indptr[row + 1]))
-
     def row(self, row: int) -> tuple[npt.NDArray[Any], ...]:
         """Return the entries of a row: one view for each name of ``ENTRY``."""
-        span = self.span(row)
+        span = slice(int(self.indptr[row]), int(self.indptr[row + 1]))
         return tuple(getattr(self, name)[span] for name in self.ENTRY)
 
     def rows(self) -> Ints:
@@ -218,7 +214,6 @@ class Triples:
 
     def to_csr(self, duplicates: Duplicates | Literal["sum"] = "error") -> csr_array[Any, tuple[int, int]]:
         """Return users x items with sorted indices; one rating, or one sum of counts, per user and item."""
-        n_items = len(self.items)
         ordered, values = self._keys(), self.values
         # MovieLens is in the order of users and items already.
         if not bool((ordered[1:] >= ordered[:-1]).all()):
@@ -234,7 +229,7 @@ class Triples:
         if values is self.values:
             values = values.copy()
         values += 0.0  # no negative zeros
-        return matrix_of_keys(ordered, values, (len(self.users), n_items))
+        return matrix_of_keys(ordered, values, (len(self.users), len(self.items)))
 
     def _keys(self) -> Ints:
         """Return one number for each user and item, in the order of users, then of items."""
@@ -408,16 +403,15 @@ def preferences(ratings: Ratings) -> Preferences:
     mass = np.empty(0, dtype=np.int64)
     if len(values):
         mass, total[has_mass] = _integer_rows(values, indptr[:-1][has_mass])
-    if (mass == 0).any():  # a share too small for the rounded total
-        return Preferences(indptr, indices, mass, total).where(mass > 0)
-    return Preferences(indptr, indices, mass, total)
+    rows = Preferences(indptr, indices, mass, total)
+    return rows if mass.all() else rows.where(mass > 0)  # a share may be too small for the rounded total
 
 
-def undefined_because(n_ratings: int, user: Any = None) -> str:
+def undefined_because(n_ratings: int, user: Any) -> str:
     """Return a message about a user without a distribution."""
-    name = "a user" if user is None else f"user {show(user)}"
     reason = "has no ratings" if n_ratings == 0 else f"has no positive rating among {n_ratings:,}"
-    return f"{name} {reason}, and so no distribution over items and no distance; leave this user out"
+    consequence = "and so no distribution over items and no distance; leave this user out"
+    return f"user {show(user)} {reason}, {consequence}"
 
 
 def _integer_rows(values: Floats, starts: Ints) -> tuple[Ints, Ints]:

@@ -247,7 +247,7 @@ class Ratings:
         from scipy import sparse
 
         check_choice("feedback", feedback, Feedback)
-        meaning = Meaning.checked(feedback == "implicit", "error", scale, damping, zeros)
+        meaning = Meaning(feedback == "implicit", "error", scale, damping, zeros)
         is_sparse: bool = sparse.issparse(matrix)  # a bool: the stubs' narrowing loses `.shape`
         if not is_sparse:
             remedy = "scipy.sparse.csr_array(dense) makes one, without ratings of 0"
@@ -265,12 +265,10 @@ class Ratings:
         if not len(entries.data):
             raise InputError("the matrix has no ratings")
         origin = Origin("the matrix", "stored value")
-        values, (user_ids, item_ids) = numbers(entries.data, origin, None), ids
+        values = numbers(entries.data, origin, None)
         kept = np.flatnonzero(meaning.kept(values, origin.file))
-        rows, columns = entries.row[kept], entries.col[kept]
-        origin = origin.take(kept)
-        triples = Triples(rows, columns, values[kept], user_ids, item_ids, origin, None, meaning.noun)
-        return _from_triples(triples, meaning)
+        rows, columns, origin = entries.row[kept], entries.col[kept], origin.take(kept)
+        return _from_triples(Triples(rows, columns, values[kept], *ids, origin, None, meaning.noun), meaning)
 
     def user_position(self, user: Any, *, from_text: bool = False) -> int:
         """Return the row of a user id.
@@ -447,7 +445,7 @@ def from_columns(
     zeros: Zeros | None = None,
 ) -> Ratings:
     """Build the table from columns of users, items and ratings, whose origin error messages name."""
-    meaning = Meaning.checked(columns.implicit, duplicates, scale, damping, zeros)
+    meaning = Meaning(columns.implicit, duplicates, scale, damping, zeros)
     origin, (user_name, item_name, rating_name) = columns.origin, columns.names
     table, n = origin.file or "the table", len(columns.values[0])
     if not n:

@@ -21,7 +21,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -89,8 +89,7 @@ class Scale:
                 f"implicit is {self.implicit!r} and damping {self.damping!r}; damping needs implicit=True"
             )
         if self.implicit:
-            if self.damping not in (None, *get_args(Damping)):
-                raise InputError(f"damping is {self.damping!r}; choose one of {get_args(Damping)}")
+            check_choice("damping", self.damping, Damping)
             object.__setattr__(self, "damping", self.damping or "log")
         values = (self.lowest, self.highest, self.step)
         if not all(isinstance(v, int | float | np.integer | np.floating) for v in values):
@@ -208,55 +207,47 @@ class Scale:
         return cls(lowest, highest, step / grid)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Meaning:
-    """What values stand for: ratings on a scale, or counts with a damping."""
+    """What values stand for: ratings on a scale, or counts with a damping.
 
+    These are the choices of a caller; one that would be ignored is an error.
+    """
+
+    implicit: bool
     duplicates: Duplicates
     scale: Scale | None
     damping: Damping | None
     zeros: Zeros | None
 
-    @classmethod
-    def checked(
-        cls,
-        implicit: bool,
-        duplicates: Duplicates,
-        scale: Scale | None,
-        damping: Damping | None,
-        zeros: Zeros | None,
-    ) -> Meaning:
-        """Return the choices of a caller; one that would be ignored is an error."""
-        check_choice("duplicates", duplicates, Duplicates, optional=False)
-        check_choice("damping", damping, Damping)
-        check_choice("zeros", zeros, Zeros)
-        if not implicit:
-            if damping is not None:
+    def __post_init__(self) -> None:
+        check_choice("duplicates", self.duplicates, Duplicates, optional=False)
+        check_choice("damping", self.damping, Damping)
+        check_choice("zeros", self.zeros, Zeros)
+        if not self.implicit:
+            if self.damping is not None:
+                problem = f"damping={self.damping!r} is for counts, and these are ratings"
                 remedy = "pass feedback='implicit' too if these are counts, or leave it out"
-                raise InputError(
-                    f"damping={damping!r} is for counts, and these are ratings; {remedy}", argument="damping"
-                )
-            if scale is not None and scale.implicit:
-                raise InputError(
-                    "scale= has implicit=True; pass feedback='implicit' instead", argument="scale"
-                )
-            return cls(duplicates, scale, None, zeros)
-        for name, value, why in (
-            ("duplicates", None if duplicates == "error" else duplicates, "repeated counts are added up"),
-            ("scale", scale, "counts have no scale"),
-            ("zeros", zeros if zeros == "rating" else None, "a count of 0 is no interaction"),
+                raise InputError(f"{problem}; {remedy}", argument="damping")
+            if self.scale is not None and self.scale.implicit:
+                remedy = "pass feedback='implicit' instead"
+                raise InputError(f"scale= has implicit=True; {remedy}", argument="scale")
+            return
+        for name, is_ignored, why in (
+            ("duplicates", self.duplicates != "error", "repeated counts are added up"),
+            ("scale", self.scale is not None, "counts have no scale"),
+            ("zeros", self.zeros == "rating", "a count of 0 is no interaction"),
         ):
-            if value is not None:
+            if is_ignored:
+                problem = f"{name}= does not go with implicit feedback ({why})"
                 remedy = "leave it out, or pass feedback='explicit' if these are ratings"
-                raise InputError(
-                    f"{name}= does not go with implicit feedback ({why}); {remedy}", argument=name
-                )
-        return cls(duplicates, None, damping or "log", "missing")
+                raise InputError(f"{problem}; {remedy}", argument=name)
+        self.damping, self.zeros = self.damping or "log", "missing"
 
     @property
     def noun(self) -> str:
         """The name of a value in messages."""
-        return "rating" if self.damping is None else "count"
+        return "count" if self.implicit else "rating"
 
     def kept(self, values: Floats, table: str) -> Bools:
         """Return which values are kept: all, or those that are not 0; many zeros are worth a warning."""
@@ -268,13 +259,8 @@ class Meaning:
                     f"{table}: all {n_zeros:,} {self.noun}s are 0, and 0 means none here; give one above 0"
                 )
             if n_zeros:
-                LOG.info(
-                    "%s: %s of %s rows have a %s of 0 and are dropped",
-                    table,
-                    f"{n_zeros:,}",
-                    f"{len(values):,}",
-                    self.noun,
-                )
+                rows = f"{n_zeros:,} of {len(values):,} rows"
+                LOG.info("%s: %s have a %s of 0 and are dropped", table, rows, self.noun)
             return kept
         is_large = len(values) >= TELLING and n_zeros > MANY_ZEROS * len(values)
         if self.zeros is None and is_large and len(np.unique(values)) > 2:  # 0 and 1 are a scale, too

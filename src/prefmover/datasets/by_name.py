@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 
 from prefmover.dataset import Dataset
-from prefmover.datasets import cinema, folders, movielens, worlds
+from prefmover.datasets import cinema, folders, movielens, other_domains
 from prefmover.datasets.folders import Files
 from prefmover.datasets.reading import assemble, check_counts, read_times
 from prefmover.datasets.registry import SOURCES, Source, find_source
@@ -18,9 +18,9 @@ from prefmover.errors import InputError
 __all__ = ["load", "read"]
 
 READERS: dict[str, Callable[[Source, Files], Dataset]] = {
-    "books": worlds.read_books,
-    "music": worlds.read_music,
-    "tweets": worlds.read_tweets,
+    "books": other_domains.read_books,
+    "music": other_domains.read_music,
+    "tweets": other_domains.read_tweets,
 }
 """By form; the others are those of MovieLens."""
 

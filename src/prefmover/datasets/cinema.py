@@ -54,46 +54,22 @@ EXPOSURE = np.array([0.0, 2.0, 4.0, 9.0, 20.0, 40.0])  # weight of a film, by it
 
 
 class Films(NamedTuple):
-    """The films of cinema, oldest first.
+    """The films of cinema, oldest first."""
 
-    Attributes
-    ----------
-    catalog : Catalog
-        Ids, such as ``"alien-1979"``, titles (in English if there is one), years and genres.
-    fame : int64 array of shape (n_films,)
-        From 1 to 5.
-    tags : tuple of str
-        Names of the tags, sorted.
-    scores : int64 array of shape (n_films, n_tags)
-        0 (nothing of it) to 5 (the essence of the film).
-    """
-
-    catalog: Catalog
-    fame: Ints
-    tags: tuple[str, ...]
-    scores: Ints
+    catalog: Catalog  # ids such as "alien-1979"; titles in English if there is one
+    fame: Ints  # (n_films,) from 1 to 5
+    tags: tuple[str, ...]  # sorted
+    scores: Ints  # (n_films, n_tags) from 0 (nothing of it) to 5 (the essence of the film)
 
 
 class Viewers(NamedTuple):
-    """Simulated viewers, their true tastes, and their ratings.
+    """Simulated viewers, their true tastes, and their ratings."""
 
-    Attributes
-    ----------
-    ids : tuple of str
-        Viewer ids, such as ``"ada-b"``, sorted.
-    tastes : tuple of str
-        The taste group of each viewer: the ground truth.
-    rows, films : int64 array of shape (n_ratings,)
-        Positions of the viewer and the film of each rating.
-    ratings : float64 array of shape (n_ratings,)
-        1 to 5 in half stars.
-    """
-
-    ids: tuple[str, ...]
-    tastes: tuple[str, ...]
-    rows: Ints
-    films: Ints
-    ratings: Floats
+    ids: tuple[str, ...]  # such as "ada-b", sorted
+    tastes: tuple[str, ...]  # the taste group of each viewer: the ground truth
+    rows: Ints  # (n_ratings,) the position of the viewer of each rating
+    films: Ints  # (n_ratings,) the position of its film
+    ratings: Floats  # (n_ratings,) from 1 to 5 in half stars
 
 
 def load() -> Dataset:

@@ -94,8 +94,6 @@ class Files:
 
     @classmethod
     def _from_archive(cls, path: Path, names: list[str], inside: str) -> Files:
-        if path.stat().st_size == 0:
-            raise InputError(f"{path} is empty (0 bytes); download it again")
         n_bytes = _directory_bytes(path)
         if n_bytes > MAX_DIRECTORY_BYTES:
             raise InputError(f"{path} has a directory of {n_bytes:,} bytes, too many for a data set; refused")

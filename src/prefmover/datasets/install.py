@@ -67,10 +67,8 @@ def add(name: str, path: str | os.PathLike[str], *, link: bool = False) -> Insta
     With ``link``, the data set is a link to the archive or folder, which must then stay.
     """
     source = _installable(name)
-    copy = Path(path).expanduser()
-    if not copy.exists():
-        raise InputError(f"there is no file or folder {copy}")
-    return _install(source, copy.resolve(), origin=str(copy.resolve()), link=link)
+    copy = Path(path).expanduser().resolve()
+    return _install(source, copy, origin=str(copy), link=link)
 
 
 def _installable(name: str) -> Source:
@@ -89,7 +87,10 @@ def _install(source: Source, path: Path, *, origin: str, link: bool = False) -> 
     with writing(home):
         home.parent.mkdir(parents=True, exist_ok=True)
     with writing(home), FileLock(home.with_name(f".{source.name}.lock")):
-        _clear(home)
+        for before in folders.replaced(home):  # a killed installation left it behind
+            before.rename(home)
+        for folder in home.parent.glob(f".{home.name}-????????"):
+            shutil.rmtree(folder, ignore_errors=True)
         temporary = Path(tempfile.mkdtemp(dir=home.parent, prefix=f".{source.name}-"))
         try:
             complete = temporary / source.name
@@ -106,14 +107,6 @@ def _install(source: Source, path: Path, *, origin: str, link: bool = False) -> 
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
     return record
-
-
-def _clear(home: Path) -> None:
-    """Put back, or remove, what a killed installation left behind."""
-    for before in folders.replaced(home):
-        before.rename(home)
-    for folder in home.parent.glob(f".{home.name}-????????"):
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _verify(source: Source, files: Files) -> None:

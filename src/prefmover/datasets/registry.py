@@ -56,6 +56,7 @@ MB = 2**20
 BUILT_IN = ("cinema", "synthetic")
 
 Form: TypeAlias = Literal["u", "dat", "csv", "genome", "tags", "books", "music", "tweets"]
+"""The layout of the files of a data set; ``"u"`` is that of ml-100k."""
 
 
 class Counts(NamedTuple):
@@ -68,51 +69,25 @@ class Counts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The origin of a data set, and how to recognize it.
-
-    Attributes
-    ----------
-    form : str
-        The layout of its files: ``"u"`` (ml-100k), ``"dat"``, ``"csv"``, ``"genome"``, ``"tags"``,
-        ``"books"``, ``"music"`` or ``"tweets"``.
-    limit : int
-        Largest number of bytes of the unpacked files; a larger archive is refused.
-    needs, takes : tuple of str
-        Required files, and files that are used if they are present.
-    url, digest : str
-        Address of the publisher's archive, empty if it cannot be downloaded; ``"md5:..."`` or
-        ``"sha256:..."`` of the archive, empty if it may change.
-    counts : Counts, optional
-        Numbers to verify a copy with.
-    half_stars : bool
-        Whether the scale has half stars.
-    folders : tuple of str
-        Other names of its folder or archive.
-    inside : str
-        The folder within the publisher's archive that has the files, such as ``"snapshots/100K"``.
-    parts : dict
-        Numbers of published or well-known parts of the data set, by name. A copy with these numbers is
-        loaded under that name.
-    user_noun, item_noun : str
-        What a user and an item are called.
-    """
+    """The origin of a data set, and how to recognize it."""
 
     name: str
     title: str
     form: Form
-    limit: int
+    limit: int  # bytes of the unpacked files; a larger archive is refused
     needs: tuple[str, ...]
-    takes: tuple[str, ...] = ()
-    url: str = ""
-    digest: str = ""
-    counts: Counts | None = None
+    takes: tuple[str, ...] = ()  # files that are used if they are present
+    url: str = ""  # of the publisher's archive; empty if it cannot be downloaded
+    digest: str = ""  # "md5:..." or "sha256:..." of the archive; empty if it may change
+    counts: Counts | None = None  # to verify a copy with
     half_stars: bool = False
     terms: str = TERMS
     citation: str = CITATION
     user_noun: str = "viewer"
     item_noun: str = "film"
-    folders: tuple[str, ...] = ()
-    inside: str = ""
+    folders: tuple[str, ...] = ()  # other names of its folder or archive
+    inside: str = ""  # the folder within the publisher's archive that has the files
+    # Numbers of well-known parts of the data set, by name: a copy with them is loaded under that name.
     parts: dict[str, Counts] = field(default_factory=dict)
 
 
@@ -157,13 +132,11 @@ SOURCES: dict[str, Source] = {
             citation=GENOME_CITATION,
         ),
         Source(
-            *(
-                "movie-tags",
-                "Tags per movie, by MovieLens id: distances of ml-100k and ml-1m; else genres",
-                "tags",
-                256 * MB,
-                ("tags.csv",),
-            ),
+            "movie-tags",
+            "Tags per movie, by MovieLens id: distances of ml-100k and ml-1m; else genres",
+            "tags",
+            256 * MB,
+            needs=("tags.csv",),
             terms="The terms of each source named in the file; no redistribution.",
         ),
         Source(

@@ -83,10 +83,13 @@ def synthetic(
     indptr = np.concatenate([[0], np.cumsum(counts)])
     width = np.int32 if indptr[-1] < 2**31 else np.int64
     indices, stars = np.empty(indptr[-1], width), np.empty(indptr[-1])
+    # Tastes differ in size: the largest has about three times the users of the smallest.
+    share = np.linspace(3.0, 1.0, tastes)
+    share /= share.sum()
     for start in range(0, users, BLOCK):
         stop = min(start + BLOCK, users)
         random = np.random.default_rng([seed, 1, start])
-        mixture = _mixture(stop - start, tastes, random)
+        mixture = random.choice(tastes, size=(stop - start, 2), p=share)  # favorite and second taste
         for some in _groups(counts[start:stop]):
             seen, used = _seen(drawn, mixture[some], counts[start:stop][some], random)
             _, part = entries_of_rows(indptr, start + some)
@@ -111,7 +114,6 @@ def synthetic(
 def _check_sizes(
     users: int, items: int, tastes: int, features: int, fewest: int, most: int, mean: float | None
 ) -> None:
-    """Raise an error about sizes for which there are no data."""
     sizes = {"users": users, "items": items, "tastes": tastes, "features": features, "ratings": fewest}
     for name, size in sizes.items():
         if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
@@ -143,10 +145,8 @@ def _counts(fewest: int, most: int, mean: float | None, users: int, random: np.r
 def _groups(counts: Ints) -> list[Ints]:
     """Return groups of users with similar numbers of ratings, so that no table of theirs is large.
 
-    A table has a row for each user, as long as the largest number. One group if that table is small.
+    A table has a row for each user, as long as the largest number.
     """
-    if len(counts) * int(counts.max()) <= TABLE:
-        return [np.arange(len(counts))]
     order = np.argsort(-counts, kind="stable")
     groups = []
     while len(order):
@@ -193,13 +193,6 @@ class _Items:
         draws = low + random.random(taste.shape) * (high - low)
         positions = np.searchsorted(self.cumulated, draws, side="right")
         return np.asarray(self.order[np.minimum(positions, len(self.order) - 1)], np.int32)
-
-
-def _mixture(users: int, tastes: int, random: np.random.Generator) -> Ints:
-    """Return the favorite and the second taste of each user, (users, 2)."""
-    # Tastes differ in size: the largest has about three times the users of the smallest.
-    weight = np.linspace(3.0, 1.0, tastes)
-    return random.choice(tastes, size=(users, 2), p=weight / weight.sum())
 
 
 def _seen(

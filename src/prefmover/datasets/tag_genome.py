@@ -23,7 +23,7 @@ import numpy.typing as npt
 from prefmover._typing import Bools, Ints
 from prefmover.data.delimited import Kind, Origin
 from prefmover.datasets.folders import Files
-from prefmover.datasets.reading import Layout
+from prefmover.datasets.reading import Layout, refuse_repeats
 from prefmover.errors import InputError
 from prefmover.execution.atomic import cache_folder
 
@@ -46,20 +46,11 @@ MAX_BYTES = 1 << 31  # size of the array; the largest published takes 62 MB
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Genome:
-    """Tag relevances of movies.
+    """Tag relevances of movies."""
 
-    Attributes
-    ----------
-    movies : int64 array of shape (n_movies,)
-        MovieLens ids, ascending.
-    tags : tuple of str
-    scores : float32 array of shape (n_movies, n_tags)
-        0 to 1; none is missing.
-    """
-
-    movies: Ints
+    movies: Ints  # MovieLens ids, ascending
     tags: tuple[str, ...]
-    scores: npt.NDArray[np.float32]
+    scores: npt.NDArray[np.float32]  # (n_movies, n_tags) from 0 to 1; none is missing
 
     def rows(self, movies: npt.ArrayLike) -> npt.NDArray[np.float32]:
         """Return the rows of some movies; those without a genome get rows of zeros."""
@@ -82,10 +73,9 @@ def read_genome(files: Files, *, cache: Path | None = None) -> Genome:
         if scores_name not in files:
             continue
         files.require([tags_name])
-        columns, _ = tags_layout.read(files, tags_name)
+        columns, origin = tags_layout.read(files, tags_name)
         tag_ids, tags = columns["tagId"], columns["tag"]
-        if len(np.unique(tag_ids)) < len(tag_ids):
-            raise InputError(f"{files.where(tags_name)} lists a tag id twice")
+        refuse_repeats(tag_ids, "tag", origin)
         key = f"{CACHE_VERSION}|{files.key(scores_name)}|{files.key(tags_name)}"
         folder = (cache or cache_folder()) / f"genome-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
         arrays = _from_cache(folder, len(tags))

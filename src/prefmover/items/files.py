@@ -241,9 +241,7 @@ def _text_columns(
         return len(names) > 1 and (is_usual or options.item_id in names or options.item in names)
 
     expected = "a header with item and tags, and rows below it"
-    table = Delimited.open(
-        data, file, encoding=options.encoding, n_columns=2, is_header=is_header, expected=expected
-    )
+    table = Delimited.open(data, file, encoding=options.encoding, is_header=is_header, expected=expected)
     names = list(table.first)
     # A number is no name. Without a header, the columns can only be those of movies.dat.
     has_header = is_header(names) or not names[0].isdecimal() or len(names) != len(HEADERLESS)

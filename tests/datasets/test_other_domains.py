@@ -132,10 +132,10 @@ def test_music(load):
 
 
 def test_latin_1_and_utf_8_tags_in_one_file(load, own_folders):
-    from prefmover.datasets import folders, worlds
+    from prefmover.datasets import folders, other_domains
 
     load("lastfm")
-    _, tags = worlds._read_tags(folders.locate(SOURCES["lastfm"]))
+    _, tags = other_domains._read_tags(folders.locate(SOURCES["lastfm"]))
     assert {"tropicália", "électro"} <= set(tags)
 
 
