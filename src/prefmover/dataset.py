@@ -48,7 +48,6 @@ ABOUT = ("name", "terms", "citation", "user_noun", "item_noun")
 PARTS = (*ABOUT, "ratings", "catalog", "_geometry", "_folds", "_times")
 
 MakeGeometry = Callable[[Ratings], ItemGeometry]
-Times = Ratings | Callable[[], Ratings] | None
 
 ADD_OR_DROP = 'Add them to the geometry, or pass missing="drop"'
 DESCRIBE_OR_DROP = (
@@ -144,7 +143,7 @@ class Dataset:
         self.user_noun, self.item_noun = user_noun, item_noun
         self._geometry, self._folds = geometry, folds
         # A function's times are those of the ratings that were given, also if some of these are dropped.
-        self._times: Times = None
+        self._times: Ratings | Callable[[], Ratings] | None = None
         if times is not None:
             table = cache(lambda: time_table(given, times() if callable(times) else times))
             self._times = table if callable(times) else table()
@@ -208,9 +207,8 @@ class Dataset:
                 try:
                     times = Ratings.read(ratings, when)
                 except InputError as error:
-                    raise InputError(
-                        f"times, from column {options.time!r}: {error}", argument="time"
-                    ) from None
+                    problem = f"times, from column {options.time!r}: {error}"
+                    raise InputError(problem, argument="time") from None
             about: dict[str, Any] = {"user_noun": user_noun, "item_noun": item_noun}
             about |= {"name": Path(ratings).name, "terms": "your own", "times": times}
             if not items and isinstance(features, Sequence) and not features:
@@ -400,9 +398,8 @@ def geometry_from_ratings(ratings: Ratings) -> ItemGeometry:
 def check_dataset(data: Any) -> None:
     """Raise an error unless a public function was given a data set."""
     if not isinstance(data, Dataset):
-        raise InputError(
-            f"expected a Dataset, got {type(data).__name__}; Dataset(ratings, geometry) makes one"
-        )
+        remedy = "Dataset(ratings, geometry) makes one"
+        raise InputError(f"expected a Dataset, got {type(data).__name__}; {remedy}")
 
 
 def _keep_known(ratings: Ratings, known: Bools, where: str, missing: str, remedy: str) -> Ratings:

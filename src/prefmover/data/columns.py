@@ -106,8 +106,7 @@ def _from_text(data: bytes, file: str, roles: Roles, bad: BadLines, options: Fil
     positions, implicit = _positions(
         table.first, roles, options.feedback, is_number, file, header=header, hint=hint
     )
-    used = [p for p in positions if p is not None]
-    parsed = table.parse(dict.fromkeys(used, "code"), header=header, bad=bad)
+    parsed = table.parse({p: "code" for p in positions if p is not None}, header=header, bad=bad)
     names = tuple(None if p is None else table.first[p] if header else p + 1 for p in positions)
     _log_names(file, names, roles, implicit=implicit)
     origin = table.origin(header=header, only_even=not bad.are_errors)
@@ -128,14 +127,13 @@ def _complete(columns: Columns, bad: BadLines) -> Columns:
             continue
         if isinstance(column, np.ndarray):
             missing = np.isnan(column)
+        elif columns.are_texts:
+            encoded = column.combine_chunks()
+            texts = pc.match_substring_regex(encoded.dictionary, MISSING_ID)
+            missing = np.array(texts.to_pylist(), dtype=bool)[from_arrow(encoded.indices)]
         else:
-            if columns.are_texts:
-                encoded = column.combine_chunks()
-                texts = pc.match_substring_regex(encoded.dictionary, MISSING_ID)
-                missing = np.array(texts.to_pylist(), dtype=bool)[from_arrow(encoded.indices)]
-            else:
-                nulls = pc.is_null(column, nan_is_null=True)
-                missing = np.array(nulls.to_pylist(), dtype=bool)
+            nulls = pc.is_null(column, nan_is_null=True)
+            missing = np.array(nulls.to_pylist(), dtype=bool)
         rows = np.flatnonzero(missing & keep)
         if len(rows):
             is_number = column is columns.values[-1] and len(columns.values) > 2
@@ -216,9 +214,8 @@ def _positions(
         else:
             position = k
         if position is not None and not 0 <= position < len(names):
-            problem = (
-                f"{file} has {len(names)} columns{hint} and no {role} column at position {position} (from 0)"
-            )
+            where = f"at position {position} (from 0)"
+            problem = f"{file} has {len(names)} columns{hint} and no {role} column {where}"
             raise InputError(f"{problem}; pass separator= or {role}=", argument="separator")
         positions.append(position)
     if len(set(positions)) < len(positions):

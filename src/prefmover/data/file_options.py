@@ -226,9 +226,8 @@ class FileOptions:
         for name, weight in self.weights.items():
             is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
             if not is_number or not 0 <= weight < float("inf"):
-                raise InputError(
-                    f"the weight of {name!r} is {weight!r}; give a number from 0", argument="weights"
-                )
+                problem = f"the weight of {name!r} is {weight!r}"
+                raise InputError(f"{problem}; give a number from 0", argument="weights")
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> "FileOptions":
@@ -410,14 +409,10 @@ def find_ratings(
             return find_column(name, names, "rating", file), feedback == "implicit" or role == "count"
     unclear = [names[k] for k in free if is_number(k) and not _is_beside_the_point(names[k])]
     if unclear and feedback is None:
-        listed = ", ".join(map(repr, names))
-        remedy = (
-            f"pass rating={unclear[0]!r} if it is, or feedback='implicit' if every row is one interaction"
-        )
-        raise InputError(
-            f"{file} has no column 'rating', but {unclear[0]!r} may be it; {remedy} (columns: {listed})",
-            argument="rating",
-        )
+        name, listed = unclear[0], ", ".join(map(repr, names))
+        problem = f"{file} has no column 'rating', but {name!r} may be it"
+        remedy = f"pass rating={name!r} if it is, or feedback='implicit' if every row is one interaction"
+        raise InputError(f"{problem}; {remedy} (columns: {listed})", argument="rating")
     return None, True
 
 

@@ -306,9 +306,8 @@ def _defect(data: Any, indices: Any, indptr: Any, n_rows: int, n_columns: int) -
     if indices.dtype.kind != "i" or indptr.dtype.kind != "i":
         return f"positions are {indices.dtype}, not integers"
     if len(indptr) != n_rows + 1 or len(indices) != len(data):
-        return (
-            f"{len(indptr):,} pointers, {len(indices):,} columns and {len(data):,} values for {n_rows:,} rows"
-        )
+        sizes = f"{len(indptr):,} pointers, {len(indices):,} columns and {len(data):,} values"
+        return f"{sizes} for {n_rows:,} rows"
     if indptr[0] != 0 or indptr[-1] != len(data) or (indptr[1:] < indptr[:-1]).any():
         return "its pointers do not ascend"
     if not len(data):

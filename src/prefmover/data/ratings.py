@@ -207,9 +207,8 @@ class Ratings:
             kinds = ", ".join(type(values).__name__ for values in given)
             raise InputError(f"users, items and ratings must be lists or arrays, not {kinds}") from None
         if len(set(sizes)) > 1:
-            raise InputError(
-                f"users, items and ratings differ in length: {sizes}; give one of each per rating"
-            )
+            problem = f"users, items and ratings differ in length: {sizes}"
+            raise InputError(f"{problem}; give one of each per rating")
         implicit = ratings is None or feedback == "implicit"
         names = ("users", "items", None if ratings is None else "ratings")
         columns = Columns((users, items, ratings), names, Origin(), implicit=implicit)
@@ -259,9 +258,8 @@ class Ratings:
         for axis, n, kind in zip((users, items), matrix.shape, ("user", "item"), strict=True):
             ids.append(as_ids(np.arange(n) if axis is None else axis, kind))
             if len(ids[-1]) != n:
-                raise InputError(
-                    f"{len(ids[-1]):,} {kind} ids for a matrix with {n:,} {kind}s; give one id per {kind}"
-                )
+                sizes = f"{len(ids[-1]):,} {kind} ids for a matrix with {n:,} {kind}s"
+                raise InputError(f"{sizes}; give one id per {kind}")
         if not len(entries.data):
             raise InputError("the matrix has no ratings")
         origin = Origin("the matrix", "stored value")

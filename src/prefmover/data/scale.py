@@ -85,9 +85,8 @@ class Scale:
 
     def __post_init__(self) -> None:
         if not isinstance(self.implicit, bool) or (self.damping is not None and not self.implicit):
-            raise InputError(
-                f"implicit is {self.implicit!r} and damping {self.damping!r}; damping needs implicit=True"
-            )
+            given = f"implicit is {self.implicit!r} and damping {self.damping!r}"
+            raise InputError(f"{given}; damping needs implicit=True")
         if self.implicit:
             check_choice("damping", self.damping, Damping)
             object.__setattr__(self, "damping", self.damping or "log")
@@ -99,13 +98,11 @@ class Scale:
         except OverflowError:  # an integer of 400 digits
             numbers = [math.inf] * 3
         if not 0 <= numbers[0] <= numbers[1] < math.inf or not 0 <= numbers[2] < math.inf:
-            raise InputError(
-                f"scale {values} is not valid; expected finite 0 <= lowest <= highest and step >= 0"
-            )
+            expected = "finite 0 <= lowest <= highest and step >= 0"
+            raise InputError(f"scale {values} is not valid; expected {expected}")
         if numbers[1] > LARGEST or any(0 < number < SMALLEST for number in numbers):
-            raise InputError(
-                f"scale {values} is not between {SMALLEST:g} and {LARGEST:g}; choose another unit"
-            )
+            ends = f"{SMALLEST:g} and {LARGEST:g}"
+            raise InputError(f"scale {values} is not between {ends}; choose another unit")
         if self.step:
             steps = (float(self.highest) - float(self.lowest)) / float(self.step)
             if not steps < 2**53 or abs(steps - round(steps)) > 1e-3:
@@ -277,9 +274,6 @@ class Meaning:
         """Raise an error if a column that was taken by its position alone has times instead of ratings."""
         if self.damping == "binary" or not ((values > TIMES[0]) & (values < TIMES[1])).all():
             return
-        remedy = (
-            "pass rating= with the position of another column, or feedback='implicit' and damping='binary'"
-        )
-        raise InputError(
-            f"{where}: {values[0]:.0f} looks like a time, not a {self.noun}; {remedy}", argument="rating"
-        )
+        problem = f"{where}: {values[0]:.0f} looks like a time, not a {self.noun}"
+        remedy = "pass rating= with another position, or feedback='implicit' and damping='binary'"
+        raise InputError(f"{problem}; {remedy}", argument="rating")

@@ -360,11 +360,8 @@ def in_seconds(times: Floats) -> Floats:
     unit, per_second = next((one for one in FRACTIONS if latest <= LATEST * one[1]), FRACTIONS[-1])
     earliest = float(np.min(times, initial=latest, where=times > 0))
     if latest > LATEST * per_second or earliest <= LATEST * per_second / 1e3:
-        raise InputError(
-            f"times are from {earliest:.0f} to {latest:.0f}, which is neither seconds nor a fraction of "
-            "seconds since 1970; give all in one unit",
-            argument="time",
-        )
+        problem = "which is neither seconds nor a fraction of seconds since 1970; give all in one unit"
+        raise InputError(f"times are from {earliest:.0f} to {latest:.0f}, {problem}", argument="time")
     LOG.warning("times up to %.0f are too large for seconds; they are read as %s", latest, unit)
     return times / per_second
 
@@ -395,9 +392,8 @@ def rating_times(ratings: Ratings, times: Any) -> Floats:
     except (TypeError, ValueError):
         raise InputError(f"times is a {type(times).__name__}; give a number for each rating") from None
     if when.shape != (ratings.n_ratings,) or not np.isfinite(when).all():
-        raise InputError(
-            f"times has shape {when.shape}; give a finite number for each of {ratings.n_ratings:,} ratings"
-        )
+        remedy = f"give a finite number for each of {ratings.n_ratings:,} ratings"
+        raise InputError(f"times has shape {when.shape}; {remedy}")
     return when
 
 
@@ -413,10 +409,8 @@ def _looked_up(ratings: Ratings, times: Ratings) -> Floats:
         first = int(missing.argmax())
         user = ratings.users[ratings.rows()[first : first + 1]].tolist()[0]
         item = ratings.items[ratings.matrix.indices[first : first + 1]].tolist()[0]
-        raise InputError(
-            f"times has no entry for user {user!r} and item {item!r} ({missing.sum():,} such ratings); give "
-            "the time of every rating"
-        )
+        pair = f"user {user!r} and item {item!r} ({missing.sum():,} such ratings)"
+        raise InputError(f"times has no entry for {pair}; give the time of every rating")
     return np.asarray(times.matrix.data[found])
 
 
@@ -432,9 +426,8 @@ def time_table(ratings: Ratings, times: Any) -> Ratings:
             times = np.where(np.isnat(times), np.nan, seconds)
         when = rating_times(ratings, times)
     if when.min(initial=0.0) < 0:
-        raise InputError(
-            f"a rating has the time {when.min():g}, which is before 1970; give seconds since then, or dates"
-        )
+        problem = f"a rating has the time {when.min():g}, which is before 1970"
+        raise InputError(f"{problem}; give seconds since then, or dates")
     m = ratings.matrix
     table = csr_array((in_seconds(when), m.indices, m.indptr), shape=m.shape)
     return Ratings(table, ratings.users, ratings.items, Scale(0.0, float(table.data.max(initial=1.0)), 0.0))

@@ -27,17 +27,7 @@ from prefmover.datasets.registry import Source
 from prefmover.errors import InputError
 from prefmover.execution import atomic
 
-__all__ = [
-    "Files",
-    "data_folder",
-    "data_folders",
-    "find",
-    "locate",
-    "open_files",
-    "reading",
-    "replaced",
-    "writing",
-]
+__all__ = ["Files", "data_folder", "data_folders", "find", "locate", "open_files", "replaced", "writing"]
 
 COPY_BYTES = 1 << 20
 MAX_BYTES = 1 << 32  # size of one unpacked file; the largest of MovieLens has a fifth of it

@@ -45,17 +45,7 @@ from prefmover.items.features import ItemVectors
 from prefmover.items.geometry import ItemGeometry
 from prefmover.items.tag_profiles import tag_profiles
 
-__all__ = [
-    "RATINGS",
-    "best_geometry",
-    "movielens_ids",
-    "read_folds",
-    "read_items",
-    "read_movie_tags",
-    "read_ratings",
-    "read_tags",
-    "read_user_tags",
-]
+__all__ = ["RATINGS", "best_geometry", "read_folds", "read_items", "read_movie_tags", "read_ratings"]
 
 # fmt: off
 GENRES_100K = (
@@ -67,18 +57,16 @@ GENRES_100K = (
 COVERAGE = 0.9
 TITLE_SOURCES = ("ml-1m", "ml-10m", "ml-20m", "ml-25m", "ml-32m", "ml-latest-small")  # with MovieLens ids
 LINE: dict[str, Kind | None] = {"user": "int", "item": "int", "rating": "float", "timestamp": None}
-HEADED: dict[str, Kind | None] = {"userId": "int", "movieId": "int", "rating": "float", "timestamp": None}
 RATINGS = {
     "u": Layout(LINE, "\t", header=False),
     "dat": Layout(LINE, "::", header=False),
-    "csv": Layout(HEADED),
+    "csv": Layout({"userId": "int", "movieId": "int", "rating": "float", "timestamp": None}),
 }
-MOVIE: dict[str, Kind | None] = {"item": "int", "title": "text", "genres": "text"}
 ITEM_100K: dict[str, Kind | None] = {"item": "int", "title": "text", "released": "text"}
 ITEM_100K |= {"video": None, "address": None, **dict.fromkeys(GENRES_100K, "int")}
 ITEMS = {
     "u": Layout(ITEM_100K, "|", header=False, encoding="mixed"),
-    "dat": Layout(MOVIE, "::", header=False, encoding="mixed"),
+    "dat": Layout({"item": "int", "title": "text", "genres": "text"}, "::", header=False, encoding="mixed"),
     "csv": Layout({"movieId": "int", "title": "text", "genres": "text"}),
 }
 TAGS = {

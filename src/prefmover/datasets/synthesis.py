@@ -122,9 +122,8 @@ def _check_sizes(
         remedy = "give the smallest and the largest number of items that a user rates"
         raise InputError(f"ratings=({fewest}, {most}) is not possible with {items:,} items; {remedy}")
     if mean is not None and not (isinstance(mean, Real) and fewest < mean < most):
-        raise InputError(
-            f"mean={mean!r} is not between the smallest and the largest number, {fewest} and {most}"
-        )
+        ends = f"the smallest and the largest number, {fewest} and {most}"
+        raise InputError(f"mean={mean!r} is not between {ends}")
     if tastes > items:
         raise InputError(f"tastes={tastes} is more than the {items:,} items; every taste needs an item")
 
