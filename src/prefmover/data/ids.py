@@ -321,10 +321,8 @@ def _refuse_missing(missing: Any, kind: str, where: Callable[[int], str], texts:
 
 
 def _wrong_type(ids: Any, kind: str, where: Callable[[int], str]) -> InputError:
-    example = f"{ids.type} such as {ids[0].as_py()!r}"
-    return InputError(
-        f"{where(0)}: {kind} ids must be integers or strings, not {example}; convert the column"
-    )
+    problem = f"{where(0)}: {kind} ids must be integers or strings, not {ids.type}"
+    return InputError(f"{problem} such as {ids[0].as_py()!r}; convert the column")
 
 
 def _to_numpy(ids: Any) -> Ids:
