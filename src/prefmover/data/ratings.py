@@ -263,10 +263,11 @@ class Ratings:
         if not len(entries.data):
             raise InputError("the matrix has no ratings")
         origin = Origin("the matrix", "stored value")
-        values = numbers(entries.data, origin, None)
+        values, (user_ids, item_ids) = numbers(entries.data, origin, None), ids
         kept = np.flatnonzero(meaning.kept(values, origin.file))
         rows, columns, origin = entries.row[kept], entries.col[kept], origin.take(kept)
-        return _from_triples(Triples(rows, columns, values[kept], *ids, origin, None, meaning.noun), meaning)
+        triples = Triples(rows, columns, values[kept], user_ids, item_ids, origin, None, meaning.noun)
+        return _from_triples(triples, meaning)
 
     def user_position(self, user: Any, *, from_text: bool = False) -> int:
         """Return the row of a user id.
