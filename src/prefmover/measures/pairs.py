@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from prefmover._typing import Floats, Ints, Progress
+from prefmover._typing import Floats, Ints, Progress, Sparse
 from prefmover.data.preferences import entries_of_rows, indptr_from_counts
 from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError
@@ -21,8 +21,6 @@ from prefmover.execution.threads import run, slices
 from prefmover.measures.measure import Measure, find_measure
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
     from prefmover.data.ratings import Ratings
     from prefmover.items.geometry import ItemGeometry
 
@@ -60,7 +58,7 @@ class Pairs:
         return self.data.require_geometry("this measure")
 
     @property
-    def matrix(self) -> "csr_array":
+    def matrix(self) -> Sparse:
         """The users x items matrix of ratings."""
         return self.data.ratings.matrix
 

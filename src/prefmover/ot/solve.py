@@ -133,10 +133,9 @@ def solve(problem: TransportProblem) -> Transport:
     else:
         from_row = to_column = units = np.empty(0, np.int64)
         prices, pivots = Prices(np.zeros_like(p), np.zeros_like(q), problem.unit), 0
-    if stays is not None:
-        from_row = np.concatenate((stays[0], from_row))
-        to_column = np.concatenate((stays[1], to_column))
-        units = np.concatenate((stays[2], units))
+    from_row = np.concatenate((stays[0], from_row))
+    to_column = np.concatenate((stays[1], to_column))
+    units = np.concatenate((stays[2], units))
     if problem.cost is not None and np.isinf(problem.cost[from_row, to_column]).any():
         raise InputError(_blocked(problem, from_row, to_column, problem.cost))
     proof = certificate_of_prices(problem, from_row, to_column, units, prices)
@@ -154,11 +153,9 @@ def solve(problem: TransportProblem) -> Transport:
     )
 
 
-def _cancel(problem: TransportProblem) -> tuple[Ints, Ints, tuple[Ints, Ints, Ints] | None]:
-    """Remove mass that both sides have at the same point."""
-    if problem.same is None:
-        return problem.p, problem.q, None
-    i, j = problem.same
+def _cancel(problem: TransportProblem) -> tuple[Ints, Ints, tuple[Ints, Ints, Ints]]:
+    """Return the masses without what both sides have at the same point, and that: rows, columns, units."""
+    i, j = problem.same or (np.empty(0, np.int64), np.empty(0, np.int64))
     common = np.minimum(problem.p[i], problem.q[j])
     p, q = problem.p.copy(), problem.q.copy()
     p[i] -= common
@@ -223,8 +220,6 @@ def _extend(problem: TransportProblem, rows: Ints, columns: Ints, f: Ints, g: In
     """
     n, m = problem.whole.shape
     full_f, full_g = np.zeros(n, np.int64), np.zeros(m, np.int64)
-    if not rows.size:
-        return full_f, full_g
     if rows.size == n and columns.size == m:
         return f, g
     full_f[rows] = f

@@ -28,12 +28,12 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from math import fsum
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from prefmover._typing import Bools, Floats, Ints, Progress, Singles
+from prefmover._typing import Bools, Floats, Ints, Progress, Singles, Sparse
 from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
 from prefmover.execution.memory import require
@@ -53,9 +53,6 @@ from prefmover.predict.low_rank import (
 from prefmover.predict.predictor import Baseline, Contribution, Evidence, Predictor, Scores, UserState
 from prefmover.predict.similarity import LandmarkValues, UserSimilarity
 from prefmover.predict.solver import Coefficients, like, solve, work_limits
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 __all__ = ["KernelPredictor", "RatingSettings", "UserCoefficients", "require_room"]
 
@@ -365,7 +362,7 @@ class KernelPredictor(Predictor):
         return np.diff(before[self.ratings.matrix.indptr]) > 0
 
     @cached_property
-    def _rated_residuals(self) -> csr_array:
+    def _rated_residuals(self) -> Sparse:
         """(n_users, n_items) 1 where a user has a residual for an item by rating it, for counting."""
         counts = self.settings.neighbors + self.settings.shared_taste > 0
         return like(self.ratings.matrix, ((self.solved.alpha != 0) & counts).astype(np.int64))

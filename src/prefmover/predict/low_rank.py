@@ -260,11 +260,8 @@ def item_kernel(
            [0.135, 0.368, 1.   ]])
     """
     n = len(n_ratings)
-    if geometry is None:
-        nothing = np.empty(0, np.int64), np.empty((0, 0), np.float32)
-        return LowRankKernel(*nothing, np.empty((n, 0), np.float32), np.ones(n))
-    landmarks = np.arange(n)
-    if n > MAX_EXACT:
+    landmarks = np.arange(0 if geometry is None else n)
+    if len(landmarks) > MAX_EXACT:
         likely = np.sqrt(n_ratings + 1.0)
         random = np.random.default_rng(0)
         landmarks = np.sort(random.choice(n, ITEM_LANDMARKS, replace=False, p=likely / likely.sum()))
@@ -277,14 +274,14 @@ def with_more_items(
 ) -> LowRankKernel:
     """Return the kernel of items with more of them: the last of the geometry."""
     more = np.arange(len(kernel.unexplained), n_items)
-    weights = np.empty((len(more), 0), np.float32)
-    if geometry is not None:
-        weights = _item_weights(geometry, rate, kernel.landmarks, more)
+    weights = _item_weights(geometry, rate, kernel.landmarks, more)
     return kernel.with_rows(more, *kernel.project(weights), n_items)
 
 
-def _item_weights(geometry: ItemGeometry, rate: float, landmarks: Ints, items: Ints) -> Singles:
+def _item_weights(geometry: ItemGeometry | None, rate: float, landmarks: Ints, items: Ints) -> Singles:
     out = np.empty((len(items), len(landmarks)), np.float32)
+    if geometry is None:
+        return out
     for block in slices(len(items), BLOCK_ITEMS):
         out[block] = np.exp(-rate * geometry.block(items[block], landmarks))
     return out

@@ -68,13 +68,13 @@ class UserSimilarity(PickledFields):
     measure: Measure
     convention: str | None = None
     n_threads: int | None = None  # threads; None means all cores
-    # how PMD is estimated between many users; None if all values are exact
+    # How PMD is estimated between many users; None if all values are exact.
     calibration: Calibration | None = None
-    # positions of the users with whom everybody is compared in a fit
+    # Positions of the users with whom everybody is compared in a fit.
     landmarks: Ints = field(default_factory=lambda: np.empty(0, np.int64))
-    # the data as they were fitted, if ratings have changed since: landmarks keep their places
+    # The data as they were fitted, if ratings have changed since: landmarks keep their places.
     fitted: Dataset | None = None
-    # the distance from every item to the nearest item of each landmark, if it was stored
+    # The distance from every item to the nearest item of each landmark, if it was stored.
     stored_nearest: Singles | None = None
 
     def with_data(self, data: Dataset) -> UserSimilarity:

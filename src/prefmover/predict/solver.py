@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from prefmover._typing import Floats, Ints, Singles
+from prefmover._typing import Floats, Ints, Singles, Sparse
 from prefmover.data.ratings import Ratings
 from prefmover.errors import NotOptimalError
 from prefmover.execution.jit import LazyModule, compiled_or_interpreted
@@ -22,8 +22,6 @@ from prefmover.execution.threads import run, slices
 from prefmover.predict.low_rank import LowRankKernel
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
     from prefmover.predict.gaussian_process import RatingSettings
 
 kernels = LazyModule("prefmover.predict._sparse_sums")
@@ -274,7 +272,7 @@ def _conjugate_residuals(system: _System, target: Floats, start: Floats | None, 
     )
 
 
-def like(matrix: csr_array, values: npt.NDArray[Any]) -> csr_array:
+def like(matrix: Sparse, values: npt.NDArray[Any]) -> Sparse:
     """Return a matrix with the pattern of another, and other values."""
     from scipy.sparse import csr_array
 

@@ -131,11 +131,9 @@ class ItemSide(PickledFields):
         """Return the item side with more items, the last, which are outside the model."""
         from scipy.sparse import csr_array
 
-        sparse = self.sparse
+        sparse: Any = None if self.sparse is None else csr_array(self.sparse)  # the same entries
         if sparse is not None:
-            more = np.full(n_items - self.n_items, sparse.indptr[-1])
-            indptr = np.concatenate([sparse.indptr, more]).astype(sparse.indptr.dtype)
-            sparse = csr_array((sparse.data, sparse.indices, indptr), shape=(n_items, n_items))
+            sparse.resize(n_items, n_items)
         return replace(self, n_items=n_items, sparse=sparse)
 
     def scores(self, rows: Sparse, items: Ints | None = None) -> Singles:

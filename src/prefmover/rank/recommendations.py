@@ -225,19 +225,7 @@ class RecommendationTable(Sequence[Recommendations]):
 
 
 class Selection:
-    """Which items may be recommended, and how they are chosen by score, as options say that are checked.
-
-    Attributes
-    ----------
-    n
-        The length of a list.
-    allowed
-        (n_items,) which items may be recommended.
-    novelty, diversify
-        ν and δ.
-    seen
-        Whether items that the user has rated may be recommended too.
-    """
+    """Which items may be recommended, and how they are chosen by score, as options say that are checked."""
 
     def __init__(
         self,
@@ -272,8 +260,10 @@ class Selection:
             given = {"items": items, "exclude": exclude, "where": where, "min_ratings": min_ratings or None}
             names = " and ".join(name for name, value in given.items() if value is not None)
             raise InputError(f"no item is left to recommend after {names}; allow more items")
-        self.data, self.n, self.allowed = data, n, allowed
-        self.novelty, self.diversify, self.seen = float(novelty), float(diversify), seen
+        self.data, self.n = data, n  # the length of a list
+        self.allowed = allowed  # (n_items,) which items may be recommended
+        self.novelty, self.diversify = float(novelty), float(diversify)  # ν and δ
+        self.seen = seen  # whether items that the user has rated may be recommended, too
 
     def best(self, scores: Floats, rated: Ints) -> Ints:
         """Return the positions of the chosen items, the best first, given the scores of all items.

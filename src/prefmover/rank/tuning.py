@@ -89,23 +89,20 @@ def choose_settings(
         parts.append(_HeldOut(similarity, ratings, seed + k, parts[-1].content if parts else None))
     content = parts[-1].content
     changes = [(name, value) for name, values in CHANGES for value in values]
-    total, done = 1 + len(changes), 0
+    total, values, best = 1 + len(changes), dict[RankingSettings, float](), start
 
-    def value(candidate: RankingSettings) -> float:
-        nonlocal done
-        done += 1
-        mean = float(np.mean([part.ndcg(candidate, n) for part in parts]))
+    def judge(candidate: RankingSettings) -> None:
+        values[candidate] = float(np.mean([part.ndcg(candidate, n) for part in parts]))
         if progress is not None:
-            progress(done, total)
-        return mean
+            progress(len(values), total)
 
-    values, best = {start: value(start)}, start
+    judge(start)
     for name, number in changes:
         candidate = _changed(best, name, number)
         if candidate == best or (name == "content" and content is None):
             continue
         if candidate not in values:
-            values[candidate] = value(candidate)
+            judge(candidate)
         if values[candidate] > values[best] + MARGIN:
             best = candidate
     if progress is not None:
@@ -113,13 +110,12 @@ def choose_settings(
     return Choice(best, [{**asdict(one), "ndcg": mean} for one, mean in values.items()], content)
 
 
-def _changed(settings: RankingSettings, name: str, number: float) -> RankingSettings:
+def _changed(settings: RankingSettings, name: str, number: Any) -> RankingSettings:
     """Return settings with another number; a weight without a rate stays."""
-    changed: Any = number
-    if name == "weight":
-        is_exponential = (settings.weight or "").startswith("exponential")
-        changed = f"exponential({number:g})" if is_exponential else settings.weight
-    return replace(settings, **{name: changed})
+    if name != "weight":
+        return replace(settings, **{name: number})
+    is_exponential = (settings.weight or "").startswith("exponential")
+    return replace(settings, weight=f"exponential({number:g})") if is_exponential else settings
 
 
 def sample_users(ratings: Ratings, seed: int) -> Ratings:

@@ -22,20 +22,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from prefmover._typing import Floats
+from prefmover._typing import Floats, Sparse
 from prefmover.dataset import Dataset
 from prefmover.evaluation.baselines.rankers import LEAVE_OUT, ByScores, Scorer, cosines, interactions
 from prefmover.evaluation.baselines.rating_controls import mean_vector
 from prefmover.execution.memory import require
 from prefmover.measures import find_measure, pairwise
 from prefmover.predict.similarity import UserSimilarity
-
-if TYPE_CHECKING:
-    from prefmover.evaluation.baselines.rankers import Matrix
 
 
 def kernel_ridge(
@@ -80,7 +76,7 @@ def user_distances(data: Dataset, distance: str, n_threads: int | None = None) -
     return D
 
 
-def _shares(data: Dataset) -> Matrix:
+def _shares(data: Dataset) -> Sparse:
     """Return users as distributions, p_u(i) = r_ui / Σ r_uj; a row of zeros without ratings."""
     X = interactions(data.ratings, "ratings")
     total = np.asarray(X.sum(axis=1)).ravel()
@@ -88,7 +84,7 @@ def _shares(data: Dataset) -> Matrix:
     return X
 
 
-def _without(D: Floats, P: Matrix) -> Floats:
+def _without(D: Floats, P: Sparse) -> Floats:
     """Return distances with NaN for users without ratings."""
     empty = np.diff(P.indptr) == 0
     D[empty] = D[:, empty] = np.nan

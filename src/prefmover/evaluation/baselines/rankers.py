@@ -21,12 +21,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from prefmover._typing import Floats, Ints, Singles
+from prefmover._typing import Floats, Ints, Singles, Sparse
 from prefmover.data.file_options import check_whole_number
 from prefmover.data.ratings import Ratings
 from prefmover.data.scale import Scale
@@ -37,11 +37,6 @@ from prefmover.execution.memory import require
 from prefmover.execution.threads import slices
 from prefmover.predict.centering import Centering
 from prefmover.rank.ease import ItemSide
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
-    Matrix: TypeAlias = csr_array[Any, tuple[int, int]]
 
 Scores: TypeAlias = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 Scorer: TypeAlias = Callable[[Ints], Scores]
@@ -69,7 +64,7 @@ def relevant_from(scale: Scale, threshold: float | None = None) -> float | None:
     return float(threshold)
 
 
-def interactions(ratings: Ratings, values: Values = "ratings", threshold: float | None = None) -> Matrix:
+def interactions(ratings: Ratings, values: Values = "ratings", threshold: float | None = None) -> Sparse:
     """Return the matrix X that a recommender learns from: zero where there is no rating.
 
     ``"ratings"`` keeps the ratings, ``"seen"`` has 1 for each, and ``"liked"`` 1 for the relevant ones.
