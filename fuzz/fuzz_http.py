@@ -28,7 +28,7 @@ def client() -> Any:
     ratings = Ratings.from_arrays(users, [1, 2, 3, 1, 4, 2, 3, 4], [5, 3, 1, 4, 4, 2, 5, 1])
     space = ItemGeometry.from_vectors([1, 2, 3, 4], [[1, 0], [1, 1], [0, 1], [1, 3]])
     model = Recommender(n_threads=1).fit(Dataset(ratings, space))
-    app = create_app(Service(ServedModel(model, "small"), Settings()))
+    app = create_app(Service(lambda _: ServedModel(model, "small"), Settings()))
     test_client = TestClient(app, base_url="http://localhost", raise_server_exceptions=False)  # type: ignore[arg-type]
     test_client.__enter__()
     atexit.register(test_client.__exit__, None, None, None)

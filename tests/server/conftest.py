@@ -98,7 +98,8 @@ def listening(source, *, wait=True, warm_up=warm_up, **settings):
     bound = listen(chosen)
     url = address(bound)  # a start that fails closes the socket at once
     listens = threading.Event()
-    server = Server(Service(source, chosen, warm_up), listens.set)
+    load = source if callable(source) else lambda report: source
+    server = Server(Service(load, chosen, warm_up), listens.set)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
     thread.start()
     try:

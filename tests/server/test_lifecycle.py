@@ -71,7 +71,7 @@ def test_a_start_that_fails_ends_the_service():
     with listening(load, wait=False) as client:
         client.thread.join(SECONDS)
         assert not client.thread.is_alive()
-        assert isinstance(client.server.service.error, InputError)
+        assert isinstance(client.server.service.opening.error, InputError)
         assert client.server.service.state == "failed"
 
 

@@ -108,7 +108,6 @@ def test_the_address_of_the_client(peer, forwarded, client):
         ({"root_path": "/api"}, "'/api'"),
         ({"root_path": "/docs/films"}, "'/docs/films'"),
         ({"grace": -1}, "grace"),
-        ({"client_connections": 0}, "client_connections"),
     ],
     ids=str,
 )

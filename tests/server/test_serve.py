@@ -215,16 +215,7 @@ def test_a_token_from_the_environment(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [
-        {"port": -1},
-        {"port": 65536},
-        {"seconds": 0},
-        {"queue": -1},
-        {"n_threads": 0},
-        {"host": "no such host.invalid"},
-    ],
-    ids=str,
+    "wrong", [{"seconds": 0}, {"notice": -1}, {"n_threads": 0}, {"host": "no such host.invalid"}], ids=str
 )
 def test_bad_settings(wrong):
     with pytest.raises(InputError, match=next(iter(wrong))):

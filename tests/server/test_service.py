@@ -108,7 +108,7 @@ def test_equal_requests_are_computed_once(client):
 
 
 def test_the_cache_has_a_bound(handlers):
-    service = Service(handlers, Settings(cache=100_000))
+    service = Service(lambda _: handlers, Settings(cache=100_000))
     content = Answer(bytes(1000), False, "")
     for n in range(1000):
         service.store(b"%d" % n, content)
@@ -122,7 +122,7 @@ def test_the_cache_has_a_bound(handlers):
 
 def test_the_cache_is_no_larger_than_it_says(handlers):
     """Long requests cost as much as short ones: the memory of the cache is within its bound."""
-    service = Service(handlers, Settings(cache=2**20), lambda served, progress: None)
+    service = Service(lambda _: handlers, Settings(cache=2**20), lambda served, progress: None)
     request = Request({"type": "http", "method": "POST", "headers": [], "client": ("127.0.0.1", 1)}, never)
 
     class Empty(BaseModel):
@@ -133,7 +133,7 @@ def test_the_cache_is_no_larger_than_it_says(handlers):
             ratings = tuple((f"item-{n}-{k}", 5.0) for k in range(100))  # 10 kB as objects
             await service.respond(request, ("comparison", ratings), lambda _: Empty(), "heavy")
 
-    service.start()
+    service.opening.start()
     while service.state != "ready":
         time.sleep(0.01)
     tracemalloc.start()
@@ -153,7 +153,7 @@ async def never():
 
 
 def test_there_may_be_no_cache(handlers):
-    service = Service(handlers, Settings(cache=0))
+    service = Service(lambda _: handlers, Settings(cache=0))
     service.store(b"key", Answer(b"x", False, ""))
     assert len(service.cache) == 0
 

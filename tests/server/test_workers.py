@@ -212,12 +212,12 @@ def order_of(lane, jobs):
 
     async def requests():
         busy = start(lane, lambda: release.wait(SECONDS), "busy")
-        await until(lambda: lane.running == 1)
+        await until(lambda: len(lane.running) == 1)
         waiting = []
         for k, client in enumerate(jobs):
             waiting.append(start(lane, lambda k=k, c=client: order.append((c, k)), client))
             await asyncio.sleep(0)
-        await until(lambda: lane.waiting == len(jobs))
+        await until(lambda: len(lane.waiting) == len(jobs))
         release.set()
         await asyncio.gather(busy, *waiting)
 
@@ -245,13 +245,13 @@ def test_a_client_whose_requests_take_long_gets_fewer_turns(monkeypatch):
 
     async def requests():
         busy = start(lane, lambda: release.wait(SECONDS), "busy")
-        await until(lambda: lane.running == 1)
+        await until(lambda: len(lane.running) == 1)
         tasks = [
             start(lane, lambda c=c, s=s: work(c, s), c)
             for _ in range(5)
             for c, s in (("slow", 0.05), ("quick", 0.0))
         ]
-        await until(lambda: lane.waiting == 10)
+        await until(lambda: len(lane.waiting) == 10)
         release.set()
         await asyncio.gather(busy, *tasks)
 
@@ -291,11 +291,11 @@ def test_a_request_that_cannot_be_in_time_is_refused_at_once():
         for _ in range(20):
             await lane.run(lambda: time.sleep(0.02), SECONDS, never)  # the lane learns how long they take
         busy = start(lane, lambda: release.wait(SECONDS), "a")
-        await until(lambda: lane.running == 1)
+        await until(lambda: len(lane.running) == 1)
         with pytest.raises(ProblemError) as refused:
             await lane.run(lambda: True, 0.001, never, "b")
         waiting = start(lane, lambda: True, "b")
-        await until(lambda: lane.waiting == 1)
+        await until(lambda: len(lane.waiting) == 1)
         release.set()
         assert await waiting
         await busy
@@ -332,7 +332,7 @@ def test_lookups_do_not_wait_for_searches():
             start(workers[name], lambda: release.wait(SECONDS))
             for name in ("heavy", "heavy", "large", "large")
         ]
-        await until(lambda: workers["heavy"].running + workers["large"].running == 2)
+        await until(lambda: len(workers["heavy"].running) + len(workers["large"].running) == 2)
         answer = await workers["light"].run(lambda: "at once", SECONDS, never)
         release.set()
         await asyncio.gather(*busy)

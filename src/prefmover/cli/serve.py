@@ -108,17 +108,8 @@ def serve(
         name = Path(source.model).resolve().name if source.model else data.name
         logs_access = not sys.stderr.isatty() if options.access_log is None else options.access_log
         stack.enter_context(log_to(access=logs_access))
-        start = _StartNotes(name, logs_access, stack.enter_context(ExitStack()))
-        code = run.serve(
-            data if model is None else model,
-            settings,
-            name=name,
-            bound=bound,
-            refit=refit,
-            started=start.started,
-            report=start.report,
-            ready=start.ready,
-        )
+        notes = _StartNotes(name, logs_access, stack.enter_context(ExitStack()))
+        code = run.serve(model or data, settings, notes, name=name, bound=bound, refit=refit)
     raise typer.Exit(code)
 
 
@@ -136,7 +127,8 @@ class _StartNotes:
 
     def started(self, address: str) -> None:
         typer.echo(address)
-        self._note(f"starting {self.name}; the page shows the progress")
+        if not self.logs_access:
+            note(f"starting {self.name}; the page shows the progress")
 
     def report(self, doing: str, done: int, total: int) -> None:
         if not total or self.logs_access:
@@ -147,11 +139,8 @@ class _StartNotes:
 
     def ready(self) -> None:
         self.bar.close()
-        self._note(f"serving {self.name}; press Ctrl-C to stop")
-
-    def _note(self, text: str) -> None:
         if not self.logs_access:
-            note(text)
+            note(f"serving {self.name}; press Ctrl-C to stop")
 
 
 @contextmanager

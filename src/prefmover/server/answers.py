@@ -35,7 +35,7 @@ class Answer(NamedTuple):
         """The body without compression."""
         return gzip.decompress(self.content) if self.zipped else self.content
 
-    def response(self, request: Request) -> Response:
+    async def response(self, request: Request) -> Response:
         """Return the response to a request: compressed if the client takes that, empty if it has this."""
         headers = {"Vary": "Accept-Encoding"}
         if request.method == "GET":  # the answer to a POST depends on its body

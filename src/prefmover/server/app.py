@@ -50,7 +50,7 @@ def create_app(service: Service) -> ASGIApp:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        service.start()
+        service.opening.start()
         yield
         service.stop()
 
@@ -67,23 +67,16 @@ def create_app(service: Service) -> ASGIApp:
         return Answer.of(json.dumps(content).encode())
 
     async def openapi(request: Request) -> Response:
-        return schema().response(request)
+        return await schema().response(request)
 
     app.add_route(OPENAPI, openapi, methods=["GET"])
     for path, asset in read_assets().items():
-        app.add_route(path, _sender(asset), methods=["GET"])
+        app.add_route(path, asset.response, methods=["GET"])
     return Guard(app, service, posts)
 
 
 async def _raise(_: Request, error: Exception) -> Response:
     raise error  # the guard answers with a problem
-
-
-def _sender(answer: Answer) -> Any:
-    async def send(request: Request) -> Response:
-        return answer.response(request)
-
-    return send
 
 
 def read_assets() -> dict[str, Answer]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
-UNKNOWN = "unknown"
-
 
 class Clients:
     """Distinguishes clients from proxies: addresses or networks whose ``X-Forwarded-For`` is believed.
@@ -33,7 +31,7 @@ class Clients:
         that is not a proxy itself. What comes before it was written by the client.
         """
         if not self.is_proxy(peer):
-            return peer or UNKNOWN
+            return peer or "unknown"
         nearest = str(peer)
         for text in reversed([part for value in forwarded for part in value.split(",")]):
             address = _parsed(_without_port(text.strip()))
@@ -53,7 +51,7 @@ def group(address: str) -> str:
     """
     parsed = _parsed(address)
     if isinstance(parsed, IPv6Address):
-        return str(ip_network((parsed, 64), strict=False)) if parsed.ipv4_mapped is None else str(parsed)
+        return str(ip_network((parsed, 64), strict=False))
     return address
 
 

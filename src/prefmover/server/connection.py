@@ -178,8 +178,7 @@ class Connection(H11Protocol):
         )
         self.transport.write(head.encode() + body)
         self.transport.close()
-        if ACCESS.isEnabledFor(logging.INFO):
-            ACCESS.info("", extra={"fields": {"client": self.peer, "status": status, "message": detail}})
+        ACCESS.info("", extra={"fields": {"client": self.peer, "status": status, "message": detail}})
 
     def _stop_timers(self) -> None:
         for timer in (self._header_timer, self._write_timer):

@@ -124,8 +124,3 @@ class ItemFacts(_Facts):
             "n_ratings": n,
             "mean_rating": float(self._means[position]) if n else None,
         }
-
-    def years(self) -> list[int] | None:
-        """Return the first and the last year of release; None if none is known."""
-        years = self._data.catalog.years[self._data.catalog.years > 0]
-        return [int(years.min()), int(years.max())] if len(years) else None

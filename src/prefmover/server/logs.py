@@ -12,7 +12,7 @@ import queue
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, TextIO
@@ -64,11 +64,9 @@ class Writer(logging.Handler):
 
     def close(self) -> None:
         """Write what waits, as far as that is possible in a moment."""
-        try:
+        with suppress(queue.Full):
             self._lines.put_nowait(None)
             self._thread.join(LAST_SECONDS)
-        except queue.Full:
-            pass
         super().close()
 
     def _write(self, stream: TextIO) -> None:

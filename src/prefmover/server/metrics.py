@@ -63,7 +63,7 @@ class Metrics(Collector):
         yield GaugeMetricFamily("prefmover_ready", "Whether the service is ready.", ready)
         yield GaugeMetricFamily("prefmover_cache_bytes", "Size of the cache.", service.cache.currsize)
         about = "Pairs of users, by the search step that dealt with them."
-        yield _counter("prefmover_pairs", about, "by", service.searched)
+        yield _counter("prefmover_pairs", about, "by", service.loaded.searched if service.loaded else {})
         cached = {"hit": service.hits, "miss": service.misses}
         about = "Requests answered from the cache or computed."
         yield _counter("prefmover_cache_requests", about, "result", cached)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
-import logging
 import re
 import secrets
 import time
@@ -90,8 +89,7 @@ class Guard:
             method = scope["method"] if scope["method"] in METHODS else "other"
             status = exchange.status or 499
             self.service.metrics.count(method, exchange.route or "other", status, seconds)
-            if ACCESS.isEnabledFor(logging.INFO):
-                ACCESS.info("", extra={"fields": exchange.fields(method, status, seconds)})
+            ACCESS.info("", extra={"fields": exchange.fields(method, status, seconds)})
             REQUEST_ID.reset(mark)
 
     async def _admit(self, exchange: _Exchange, receive: Receive) -> Receive:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Literal
@@ -16,11 +15,10 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from prefmover.errors import InputError, UnknownIdError
-from prefmover.server.logs import REQUEST_ID
+from prefmover.server.logs import REQUEST_ID, SERVICE
 
 MEDIA_TYPE = "application/problem+json"
 MOST_ERRORS = 20  # errors of one request that are listed
-logger = logging.getLogger("prefmover.server")
 
 
 class Problem(BaseModel):
@@ -96,7 +94,7 @@ def as_problem(error: Exception) -> ProblemError:
             return ProblemError(422, _sentence(str(error)))
         case HTTPException():
             return _http(error)
-    logger.error("internal error", exc_info=error)
+    SERVICE.error("internal error", exc_info=error)
     request = f" under {REQUEST_ID.get()}" if REQUEST_ID.get() else ""
     return ProblemError(500, f"An internal error occurred. The log of the service has the details{request}.")
 

@@ -9,9 +9,10 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from types import FrameType
+from typing import Protocol
 
 import uvicorn
 from threadpoolctl import threadpool_limits
@@ -33,33 +34,30 @@ KEEP_ALIVE_SECONDS = 15
 SPARE_FILES = 200  # open files other than connections
 
 
+class _Notes(Protocol):
+    """What is told of a start: the address of the service, the progress, and that it is ready."""
+
+    def started(self, address: str) -> None: ...
+
+    def report(self, doing: str, done: int, total: int) -> None: ...
+
+    def ready(self) -> None: ...
+
+
 def serve(
     data_or_model: Dataset | BaseRecommender,
     settings: Settings,
+    notes: _Notes,
     *,
     name: str,
     bound: socket.socket,
     refit: bool,
-    started: Callable[[str], None],
-    report: Report,
-    ready: Callable[[], None],
 ) -> int:
     """Serve a model until SIGINT or SIGTERM, and return the exit code: 130 or 0.
 
-    Parameters
-    ----------
-    data_or_model
-        A fitted model; or a data set, whose default model is fitted and stored the first time. The service
-        listens meanwhile and reports the progress.
-    name
-        Name of the model on the pages.
-    bound
-        The socket from :func:`listen`: the address is checked before a model is loaded.
-    refit
-        Fit the model of a data set even if it is stored.
-    started, report, ready
-        Called with the address as soon as the service listens; with the progress of the start; and when the
-        service is ready.
+    The default model of a data set is fitted and stored the first time, or if ``refit``; the service listens
+    meanwhile. The pages show the name. The socket is from :func:`listen`: the address is checked before a
+    model is loaded.
     """
     if isinstance(data_or_model, Dataset):
         stored_folder(data_or_model)  # data that cannot be fitted are an error before anybody can connect
@@ -69,7 +67,7 @@ def serve(
     def load(tell: Report) -> ServedModel:
         def both(doing: str, done: int, total: int) -> None:
             tell(doing, done, total)
-            report(doing, done, total)
+            notes.report(doing, done, total)
 
         model = data_or_model
         if isinstance(model, Dataset):
@@ -80,15 +78,15 @@ def serve(
 
     def prepare(served: ServedModel, progress: Progress) -> None:
         warm_up(served, progress)
-        ready()
+        notes.ready()
 
     service = Service(load, settings, prepare)
-    server = Server(service, lambda: started(address(bound)))
+    server = Server(service, lambda: notes.started(address(bound)))
     with limits:
         server.run(sockets=[bound])
     code = 130 if server.stopped_by == signal.SIGINT else 0
-    if service.error is not None:
-        raise service.error
+    if service.opening.error is not None:
+        raise service.opening.error
     if service.busy and threading.current_thread() is threading.main_thread():
         # A kernel cannot be interrupted, and the end of the interpreter would wait for it. Files are renamed
         # when they are complete, so nothing is lost.
@@ -189,7 +187,7 @@ class Server(uvicorn.Server):
         """Stop in order: notice, no new connections, grace, 503 for the rest."""
         service, settings = self.service, self.service.settings
         service.give_notice()
-        if self.stopped_by == signal.SIGTERM and service.was_ready:
+        if self.stopped_by == signal.SIGTERM and service.opening.result:
             await self._wait(settings.notice, lambda: False)
         for server in self.servers:
             server.close()
@@ -216,22 +214,12 @@ class Server(uvicorn.Server):
             await asyncio.sleep(min(0.05, left))
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Remember the signal, and stop; a second Ctrl-C does not wait."""
+        """Remember the signal, and stop; a second Ctrl-C does not wait.
+
+        uvicorn's own would also send the signal again when the server has stopped.
+        """
         if self.should_exit and sig == signal.SIGINT:
             self.force_exit = True
         self.stopped_by = sig
         self.should_exit = True
         self.service.give_notice()
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Handle signals while serving, if this is the main thread."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = {sig: signal.signal(sig, self.handle_exit) for sig in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for sig, handler in before.items():
-                signal.signal(sig, handler)

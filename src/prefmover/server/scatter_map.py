@@ -31,8 +31,7 @@ RATE, BETA_1, BETA_2 = 1.0, 0.9, 0.999
 
 def user_map(similarity: UserSimilarity, progress: Progress) -> tuple[Ints, Floats]:
     """Return the users with ratings, of more than 7,000 those with the most, and their points."""
-    lengths = np.diff(similarity.data.ratings.matrix.indptr)
-    users = _most(lengths)
+    users = _most(np.diff(similarity.data.ratings.matrix.indptr))
     if similarity.calibration is None:
         similarity = similarity.calibrated()
     D = similarity.estimated_values(users, users).astype(np.float32)
@@ -45,8 +44,7 @@ def user_map(similarity: UserSimilarity, progress: Progress) -> tuple[Ints, Floa
 def item_map(geometry: ItemGeometry, n_ratings: Ints, progress: Progress) -> tuple[Ints, Floats]:
     """Return the rated items, of more than 7,000 those with the most ratings, and their points."""
     items = _most(n_ratings)
-    D = geometry.block(items, items).astype(np.float32)
-    return items, embed(D, progress)
+    return items, embed(geometry.block(items, items).astype(np.float32), progress)
 
 
 def _most(counts: Ints) -> Ints:

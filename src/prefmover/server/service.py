@@ -7,7 +7,6 @@ A service is ``starting`` while its model is fitted and its kernels are compiled
 from __future__ import annotations
 
 import hashlib
-import logging
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 from typing import Any, Literal
@@ -19,9 +18,11 @@ from pydantic import BaseModel
 
 from prefmover._typing import Progress
 from prefmover.errors import InputError
+from prefmover.execution.threads import resolve_threads
 from prefmover.server.answers import Answer
 from prefmover.server.clients import group
 from prefmover.server.handlers import neighbors, pairs, recommend
+from prefmover.server.logs import SERVICE
 from prefmover.server.metrics import Metrics
 from prefmover.server.problems import ProblemError
 from prefmover.server.schemas import requests
@@ -32,11 +33,8 @@ from prefmover.server.workers import Job, LaneName, lanes, stopping
 
 Report = Callable[[str, int, int], None]
 """Takes what is being done, and the steps done and in all."""
-Loading = Callable[[Report], ServedModel]
-"""Fits or loads a model; called once, on a thread."""
 
 ENTRY_BYTES = 512  # a cache entry besides its content: digest, ETag, objects
-logger = logging.getLogger("prefmover.server")
 
 
 def warm_up(served: ServedModel, progress: Progress = lambda done, total: None) -> None:
@@ -68,26 +66,25 @@ def warm_up(served: ServedModel, progress: Progress = lambda done, total: None) 
 class Service:
     """A model that answers requests, with everything they share.
 
-    The source is the model, or a function that returns it, called on a thread while the service listens.
+    Its ``opening`` loads the model, compiles the kernels and builds the indexes; then the service is ready.
     """
 
     def __init__(
         self,
-        source: ServedModel | Loading,
+        load: Callable[[Report], ServedModel],
         settings: Settings,
         warm_up: Callable[[ServedModel, Progress], None] = warm_up,
     ) -> None:
         self.settings = settings
-        self.workers = lanes(settings.threads, settings.queue)
+        self.workers = lanes(resolve_threads(settings.n_threads), settings.queue)
         self.cache: LRUCache[bytes, Answer] = LRUCache(
             settings.cache, lambda answer: len(answer.content) + ENTRY_BYTES
         )
         self.jobs: dict[str, Job[Answer]] = {}
         self.hits = self.misses = 0
-        self._source = source
-        self._warm_up = warm_up
-        self._served = source if isinstance(source, ServedModel) else None
-        self._start = Job(self._load, "start")
+        self._loading, self._warm_up = load, warm_up
+        self.loaded: ServedModel | None = None
+        self.opening = Job(self._load, "start")
         self._doing = "starting"
         self._noticed = self._refuses = False
         self.metrics = Metrics(self)
@@ -95,56 +92,35 @@ class Service:
     @property
     def state(self) -> Literal["starting", "ready", "stopping", "failed"]:
         """How far the service is between its start and its end."""
-        if self.error is not None:
+        if self.opening.error is not None:
             return "failed"
         if self._noticed:
             return "stopping"
-        return "ready" if self.was_ready else "starting"
-
-    @property
-    def was_ready(self) -> bool:
-        """Whether the start is over."""
-        return self._start.result is not None
-
-    @property
-    def error(self) -> BaseException | None:
-        """What the start failed with."""
-        return self._start.error
+        return "ready" if self.opening.result else "starting"
 
     @property
     def served(self) -> ServedModel:
         """The model; a problem while it is fitted."""
-        if self._served is None:
+        if self.loaded is None:
             self.check_ready()
             raise AssertionError("a ready service has a model")
-        return self._served
-
-    @property
-    def searched(self) -> dict[str, int]:
-        """Number of pairs of users, by the search step that dealt with them."""
-        return {} if self._served is None else self._served.searched
+        return self.loaded
 
     @property
     def busy(self) -> bool:
         """Whether a thread is still at work."""
-        jobs: list[Job[Any]] = [self._start, *self.jobs.values()]
+        jobs: list[Job[Any]] = [self.opening, *self.jobs.values()]
         return any(lane.running for lane in self.workers.values()) or any(job.is_alive() for job in jobs)
-
-    def start(self) -> None:
-        """Load the model, compile the kernels and build the indexes; then the service is ready."""
-        self._start.start()
 
     def _load(self, progress: Progress) -> bool:
         def report(doing: str, done: int, total: int) -> None:
             self._doing = doing
             progress(done, total)
 
-        if self._served is None:
-            assert not isinstance(self._source, ServedModel)
-            self._served = self._source(report)
+        self.loaded = self._loading(report)
         report("compiling kernels and building indexes", 0, 0)
-        self._warm_up(self._served, progress)
-        logger.info("ready")
+        self._warm_up(self.loaded, progress)
+        SERVICE.info("ready")
         return True
 
     def check_ready(self) -> None:
@@ -158,7 +134,7 @@ class Service:
                 f"The service is starting: {self._doing}. Try again in a few seconds.",
                 {"Retry-After": "2"},
                 state="starting",
-                progress={"doing": self._doing, "done": self._start.done, "total": self._start.total},
+                progress={"doing": self._doing, "done": self.opening.done, "total": self.opening.total},
             )
         if self.state == "stopping":
             raise stopping()
@@ -171,7 +147,7 @@ class Service:
     def give_notice(self) -> None:
         """Let ``/readyz`` return 503; everything else goes on."""
         self._noticed = True
-        self._start.abandoned = True
+        self.opening.abandoned = True
 
     def refuse(self) -> None:
         """Answer new requests with 503; those in progress go on."""
@@ -213,7 +189,7 @@ class Service:
             self.store(digest, answer)
         else:
             self.hits += 1
-        return answer.response(request)
+        return await answer.response(request)
 
     async def compute_once(
         self, request: Request, name: str, work: Callable[[ServedModel, Progress], BaseModel]
@@ -231,7 +207,7 @@ class Service:
         if job.error is not None:
             raise ProblemError(503, "This could not be computed. The log of the service says why.")
         if job.result is not None:
-            return job.result.response(request)
+            return await job.result.response(request)
         content = JobOut(done=job.done, total=job.total).model_dump_json()
         return Response(content, 202, {"Retry-After": "1", "Cache-Control": "no-store"}, "application/json")
 

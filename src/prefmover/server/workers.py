@@ -11,7 +11,6 @@ as nobody waits for the result.
 from __future__ import annotations
 
 import asyncio
-import logging
 import math
 import threading
 import time
@@ -27,6 +26,7 @@ from starlette.requests import ClientDisconnect
 
 from prefmover._typing import Progress
 from prefmover.errors import InputError
+from prefmover.server.logs import SERVICE
 from prefmover.server.problems import ProblemError
 
 Result = TypeVar("Result")
@@ -36,7 +36,6 @@ HALF_LIFE = 10.0  # seconds after which half of a client's use is forgotten
 CLIENTS = 1024  # clients whose use is remembered
 LONGEST_RETRY = 60
 LIGHT_THREADS = 2
-logger = logging.getLogger("prefmover.server")
 
 
 @dataclass(slots=True, eq=False)
@@ -83,7 +82,7 @@ class Job(threading.Thread, Generic[Result]):
         except BaseException as error:
             self.error = error
             if not isinstance(error, InputError):
-                logger.exception("%s failed", self.name)
+                SERVICE.exception("%s failed", self.name)
 
     def _report(self, done: int, total: int) -> None:
         check_cancelled()
@@ -108,15 +107,6 @@ def stopping() -> ProblemError:
     return ProblemError(503, "The service is stopping. Try again in a few seconds.", {"Retry-After": "5"})
 
 
-def _busy(seconds: float) -> ProblemError:
-    wait = min(max(math.ceil(seconds), 1), LONGEST_RETRY)
-    return ProblemError(
-        503,
-        "The service is busy: too many requests are waiting. Try again in a moment.",
-        {"Retry-After": str(wait)},
-    )
-
-
 class Lane:
     """Threads that compute for all clients in turn, behind a queue of fixed length.
 
@@ -126,27 +116,17 @@ class Lane:
     def __init__(self, threads: int, queue: int, name: str = "worker") -> None:
         self.threads, self.queue = threads, queue
         self.refused = self.expired = self.dropped = 0
-        self._waiting: list[_Request] = []
-        self._at_work: list[_Request] = []
+        self.waiting: list[_Request] = []
+        self.running: list[_Request] = []  # also those that were abandoned, and still take a thread
         self._used: LRUCache[str, tuple[float, float]] = LRUCache(CLIENTS)  # seconds, and when that was
         self._mean = 0.0  # seconds of a request, lately
         self._stopped = False
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=f"prefmover-{name}")
 
     @property
-    def running(self) -> int:
-        """Number of threads at work, also those whose request was abandoned."""
-        return len(self._at_work)
-
-    @property
-    def waiting(self) -> int:
-        """Number of requests that wait."""
-        return len(self._waiting)
-
-    @property
     def active(self) -> int:
         """Number of requests that wait or are computed."""
-        return self.running + self.waiting
+        return len(self.running) + len(self.waiting)
 
     async def run(
         self,
@@ -182,48 +162,49 @@ class Lane:
             )
         finally:
             asked.abandoned = True
-            if asked in self._waiting:
-                self._waiting.remove(asked)
+            if asked in self.waiting:
+                self.waiting.remove(asked)
             left.cancel()
 
     def stop(self) -> None:
         """Answer every request with 503, those that are computed too."""
         self._stopped = True
-        for asked in self._at_work + self._waiting:
+        for asked in self.running + self.waiting:
             asked.answer(error=stopping())
             asked.abandoned = True
-        self._waiting.clear()
+        self.waiting.clear()
 
     def _admit(self, asked: _Request, seconds: float) -> None:
         """Start the work for a request, let it wait, or raise a problem."""
-        if self.running >= self.threads:
-            waiting = Counter(one.client for one in self._waiting)
+        if len(self.running) >= self.threads:
+            waiting = Counter(one.client for one in self.waiting)
             mine = waiting.pop(asked.client, 0)
             ahead = mine + sum(min(theirs, mine + 1) for theirs in waiting.values())
-            wait = (ahead + self.running) * self._mean / self.threads
-            if wait > seconds:
+            wait = (ahead + len(self.running)) * self._mean / self.threads
+            late = wait > seconds
+            if late or len(self.waiting) >= self.queue:
                 self.refused += 1
-                raise _busy(wait)
-            if self.waiting >= self.queue:
-                self.refused += 1
+                retry = str(min(max(math.ceil(wait), 1), LONGEST_RETRY))
+                detail = "The service is busy: too many requests are waiting. Try again in a moment."
+                busy = ProblemError(503, detail, {"Retry-After": retry})
                 greedy, most = max(waiting.items(), key=lambda one: one[1], default=("", 0))
-                if most <= mine + 1:
-                    raise _busy(wait)
-                newest = [one for one in self._waiting if one.client == greedy][-1]
-                self._waiting.remove(newest)
-                newest.answer(error=_busy(wait))
-        self._waiting.append(asked)
+                if late or most <= mine + 1:
+                    raise busy
+                newest = [one for one in self.waiting if one.client == greedy][-1]
+                self.waiting.remove(newest)
+                newest.answer(error=busy)
+        self.waiting.append(asked)
         self._start()
 
     def _start(self) -> None:
         loop = asyncio.get_running_loop()
-        while self._waiting and self.running < self.threads:
-            computed = Counter(one.client for one in self._at_work)
-            clients = dict.fromkeys(one.client for one in self._waiting)
+        while self.waiting and len(self.running) < self.threads:
+            computed = Counter(one.client for one in self.running)
+            clients = dict.fromkeys(one.client for one in self.waiting)
             client = min(clients, key=lambda one: (computed[one], self._use(one)))
-            asked = next(one for one in self._waiting if one.client == client)
-            self._waiting.remove(asked)
-            self._at_work.append(asked)
+            asked = next(one for one in self.waiting if one.client == client)
+            self.waiting.remove(asked)
+            self.running.append(asked)
 
             def done(future: Any, asked: _Request = asked) -> None:
                 with suppress(RuntimeError):  # the loop is closed: nobody waits
@@ -232,7 +213,7 @@ class Lane:
             self._pool.submit(_timed, asked).add_done_callback(done)
 
     def _finish(self, asked: _Request, future: Any) -> None:
-        self._at_work.remove(asked)
+        self.running.remove(asked)
         self._mean += 0.2 * (asked.seconds - self._mean)
         self._used[asked.client] = (self._use(asked.client) + asked.seconds, time.monotonic())
         error = future.exception()

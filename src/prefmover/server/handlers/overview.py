@@ -24,7 +24,8 @@ def get_model(served: ServedModel) -> responses.ModelOut:
         if name not in ("n_threads", "measure")
     }
     near, far = (0.99, 0.01) if measure.larger_is_closer else (0.01, 0.99)
-    spread = served.spread
+    spread, years = served.spread, served.data.catalog.years
+    known = years[years > 0]
     return responses.ModelOut(
         name=served.name,
         n_users=ratings.n_users,
@@ -35,7 +36,7 @@ def get_model(served: ServedModel) -> responses.ModelOut:
         user_noun=served.user_noun,
         item_noun=served.item_noun,
         genres=served.users.genres,
-        years=served.items.years(),
+        years=[int(known.min()), int(known.max())] if len(known) else None,
         spread=responses.SpreadOut(
             nearest=spread.quantile(near), median=spread.quantile(0.5), farthest=spread.quantile(far)
         ),

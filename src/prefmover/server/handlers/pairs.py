@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from math import isnan
+from math import isnan, nan
 
 import numpy as np
 
 from prefmover.data.ratings import one_user
-from prefmover.dataset import Dataset
-from prefmover.measures import MEASURES, Measure
+from prefmover.measures import MEASURES
 from prefmover.measures.breakdown import breakdown
 from prefmover.measures.pairs import values
 from prefmover.server.item_groups import groupings
@@ -24,7 +23,7 @@ def explain_users(served: ServedModel, body: requests.PersonAndUser) -> explanat
     served.count({"solved": 1})
     ids = {id_ for flow in explanation.flows for id_ in (flow.source, flow.target)}
     positions = np.sort(np.array([data.ratings.item_position(id_) for id_ in ids], np.int64))
-    kinds = groupings(data.catalog, data.geometry, positions) if len(positions) else {}
+    kinds = groupings(data.catalog, data.geometry, positions)
     return explanations.UserExplanationOut(
         **explanation.to_dict(),
         nearer_than=served.spread.nearer_than(explanation.value),
@@ -54,21 +53,18 @@ def compare_users(served: ServedModel, body: requests.PersonAndUser) -> explanat
             continue
         check_cancelled()
         data, u, v = (everybody, first, position) if row.uses_others else (pair, 1, 0)
-        results.append(_measured(data, row, u, v))
+        value, reason = nan, None
+        if row.needs_geometry and data.geometry is None:
+            reason = "the data set has no distances between items"
+        else:
+            value = float(values(data, row, None, np.array([u]), np.array([v]), n_threads=1)[0, 0])
+            if isnan(value):
+                reason = breakdown(data, u, v, row).reason or "the measure gives no value for this pair"
+        shown = None if isnan(value) else value
+        results.append(explanations.MeasureValueOut.of(row, value=shown, reason=reason))
     return explanations.ComparisonOut(
         user=state.name,
         other=served.users.texts[position],
         n_common=int(ratings.n_common(state.rated)[position]),
         measures=results,
     )
-
-
-def _measured(data: Dataset, row: Measure, u: int, v: int) -> explanations.MeasureValueOut:
-    value, reason = float("nan"), None
-    if row.needs_geometry and data.geometry is None:
-        reason = "the data set has no distances between items"
-    else:
-        value = float(values(data, row, None, np.array([u]), np.array([v]), n_threads=1)[0, 0])
-        if isnan(value):
-            reason = breakdown(data, u, v, row).reason or "the measure gives no value for this pair"
-    return explanations.MeasureValueOut.of(row, value=None if isnan(value) else value, reason=reason)
