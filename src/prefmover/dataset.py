@@ -259,10 +259,9 @@ class Dataset:
         Data without times are an error.
         """
         if self._times is None:
-            raise InputError(
-                f"{self.name or 'this data set'} has no times of ratings; give them: Dataset(ratings, "
-                "times=...), FileOptions(time=COLUMN) for a file, or --time-column COLUMN"
-            )
+            problem = f"{self.name or 'this data set'} has no times of ratings; give them"
+            ways = "Dataset(ratings, times=...), FileOptions(time=COLUMN) for a file, or --time-column COLUMN"
+            raise InputError(f"{problem}: {ways}")
         return frozen(rating_times(self.ratings, self._times() if callable(self._times) else self._times))
 
     @cached_property

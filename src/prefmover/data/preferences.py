@@ -188,9 +188,8 @@ class Triples:
         unit = "is it damaged? Otherwise choose another unit"
         self._refuse(values > LARGEST, f"is above {LARGEST:g}, too large to compute with; {unit}")
         tiny = (values > 0) & (values < SMALLEST)
-        self._refuse(
-            tiny, f"is below {SMALLEST:g}, too small to compute with; round it to 0, or choose another unit"
-        )
+        unit = "round it to 0, or choose another unit"
+        self._refuse(tiny, f"is below {SMALLEST:g}, too small to compute with; {unit}")
         if scale is None:
             return
         ends = f"the scale from {scale.lowest:g} to {scale.highest:g}"

@@ -252,9 +252,8 @@ class Meaning:
         n_zeros = len(values) - int(kept.sum())
         if self.zeros == "missing":
             if n_zeros == len(values):
-                raise InputError(
-                    f"{table}: all {n_zeros:,} {self.noun}s are 0, and 0 means none here; give one above 0"
-                )
+                problem = f"{table}: all {n_zeros:,} {self.noun}s are 0, and 0 means none here"
+                raise InputError(f"{problem}; give one above 0")
             if n_zeros:
                 rows = f"{n_zeros:,} of {len(values):,} rows"
                 LOG.info("%s: %s have a %s of 0 and are dropped", table, rows, self.noun)

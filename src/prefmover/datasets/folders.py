@@ -269,10 +269,8 @@ def locate(source: Source) -> Files:
     if files is None:
         searched = ", ".join(str(folder / source.name) for folder in data_folders())
         get = f"`prefmover data get {source.name}` downloads it; " if source.url else ""
-        raise InputError(
-            f"{source.name} is not installed (searched {searched}); {get}`prefmover data add {source.name} "
-            "--from PATH` installs a copy that you have"
-        )
+        add = f"`prefmover data add {source.name} --from PATH` installs a copy that you have"
+        raise InputError(f"{source.name} is not installed (searched {searched}); {get}{add}")
     return files
 
 

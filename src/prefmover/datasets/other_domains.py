@@ -108,10 +108,8 @@ def _shelves(files: Files, books: dict[str, Any]) -> Tags:
 def _shelved(files: Files, books: dict[str, Any]) -> list[tuple[int, str, int]]:
     """Return the rows of ``book_tags.csv`` for known books: book, shelf, number of readers."""
     if "book_tags.csv" not in files or "tags.csv" not in files:
-        raise InputError(
-            f"{files.path} has no shelves of books: neither book_tags.csv and tags.csv, as published, nor a "
-            "column genres in books.csv; add the missing files"
-        )
+        places = "neither book_tags.csv and tags.csv, as published, nor a column genres in books.csv"
+        raise InputError(f"{files.path} has no shelves of books: {places}; add the missing files")
     tags, origin = SHELVES.read(files, "tags.csv")
     refuse_repeats(tags["tag_id"], "tag", origin)
     name_of = dict(zip(tags["tag_id"].tolist(), tags["tag_name"], strict=True))

@@ -113,9 +113,8 @@ def read_ratings(
 ) -> Ratings:
     """Return the ratings in a file, of which the columns user, item and rating are read."""
     columns, origin = layout.read(files, name)
-    return from_columns(
-        Columns(tuple(columns.values()), tuple(columns), origin, implicit=implicit), **meaning
-    )
+    given = Columns(tuple(columns.values()), tuple(columns), origin, implicit=implicit)
+    return from_columns(given, **meaning)
 
 
 def read_times(files: Files, name: str, layout: Layout) -> Ratings:
