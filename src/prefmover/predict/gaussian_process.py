@@ -44,11 +44,11 @@ from prefmover.predict.low_rank import (
     MAX_EXACT,
     LowRankKernel,
     item_kernel,
+    item_weights,
     normalized_weights,
     self_scale,
     shrunk,
     user_kernel,
-    with_more_items,
 )
 from prefmover.predict.predictor import Baseline, Contribution, Evidence, Predictor, Scores, UserState
 from prefmover.predict.similarity import LandmarkValues, UserSimilarity
@@ -274,7 +274,9 @@ class KernelPredictor(Predictor):
         """Return the predictor with more items, which nobody has rated."""
         s, solved, data = self.settings, self.solved, similarity.data
         n = len(solved.item)
-        items = with_more_items(self.items, data.geometry, s.item_rate, data.n_items)
+        new = np.arange(n, data.n_items)
+        weights = item_weights(data.geometry, s.item_rate, self.items.landmarks, new)
+        items = self.items.with_rows(new, *self.items.project(weights), data.n_items)
         before, more = items.features[:n], items.features[n:]
         by_user = np.asarray(like(self.ratings.matrix, solved.alpha).T @ self.kernel.features)
         similar = s.similar_items * (more @ (before.T @ (solved.item / s.item)))

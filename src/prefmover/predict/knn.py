@@ -54,30 +54,23 @@ class AllK(NamedTuple):
 
 
 class RatingsByItem(NamedTuple):
-    """The ratings by item (CSC): raters in ascending order, residuals, and the ratings.
-
-    ``keys`` are item * n_users + rater, in ascending order.
-    """
+    """The ratings by item (CSC)."""
 
     indptr: Ints
-    raters: Ints
+    raters: Ints  # of each item in ascending order
     residuals: Floats
     ratings: Floats
-    keys: Ints
+    keys: Ints  # item * n_users + rater, in ascending order
 
 
 class NeighborRatings(NamedTuple):
-    """The neighbors of the pairs in a slice, nearest first (CSR).
-
-    ``entries`` are positions in :class:`RatingsByItem`, -1 for a neighbor who has not rated the item;
-    ``values`` are those of the measure. ``solved`` pairs of users were compared to find them.
-    """
+    """The neighbors of the pairs in a slice, nearest first (CSR)."""
 
     pairs: slice
     indptr: Ints
-    entries: Ints
-    values: Floats
-    solved: int
+    entries: Ints  # positions in RatingsByItem; -1 for a neighbor who has not rated the item
+    values: Floats  # of the measure
+    solved: int  # the number of pairs of users who were compared to find them
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,11 +35,11 @@ __all__ = [
     "MAX_EXACT",
     "LowRankKernel",
     "item_kernel",
+    "item_weights",
     "normalized_weights",
     "self_scale",
     "shrunk",
     "user_kernel",
-    "with_more_items",
 ]
 
 MIN_EIGENVALUE = 1e-4
@@ -265,20 +265,12 @@ def item_kernel(
         likely = np.sqrt(n_ratings + 1.0)
         random = np.random.default_rng(0)
         landmarks = np.sort(random.choice(n, ITEM_LANDMARKS, replace=False, p=likely / likely.sum()))
-    weights = partial(_item_weights, geometry, rate, landmarks)
+    weights = partial(item_weights, geometry, rate, landmarks)
     return LowRankKernel.fit(landmarks, weights, n, max_rank)
 
 
-def with_more_items(
-    kernel: LowRankKernel, geometry: ItemGeometry | None, rate: float, n_items: int
-) -> LowRankKernel:
-    """Return the kernel of items with more of them: the last of the geometry."""
-    more = np.arange(len(kernel.unexplained), n_items)
-    weights = _item_weights(geometry, rate, kernel.landmarks, more)
-    return kernel.with_rows(more, *kernel.project(weights), n_items)
-
-
-def _item_weights(geometry: ItemGeometry | None, rate: float, landmarks: Ints, items: Ints) -> Singles:
+def item_weights(geometry: ItemGeometry | None, rate: float, landmarks: Ints, items: Ints) -> Singles:
+    """Return k_I between items and landmarks, (items, landmarks); there are none without a geometry."""
     out = np.empty((len(items), len(landmarks)), np.float32)
     if geometry is None:
         return out

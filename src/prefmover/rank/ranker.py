@@ -104,10 +104,7 @@ class Ranker(PickledFields, ABC):
 
     @abstractmethod
     def like_minded(self, state: UserState, k: int) -> Ints:
-        """Return the k users with the largest weights in the scores of a user with ratings, largest first.
-
-        They are fewer if fewer have a weight.
-        """
+        """Return up to k users with the largest weights in the scores of a user who has ratings, in order."""
 
     @abstractmethod
     def nearer_than(self, state: UserState, users: Ints, values: Floats | None) -> NearerThan:

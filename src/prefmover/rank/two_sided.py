@@ -97,24 +97,6 @@ class RankingSettings:
                 raise InputError(f"{field.name} is {value!r}; give a number {least}")
 
 
-def dense_columns(rows: Sparse, items: Ints) -> Singles:
-    """Return some columns of rows of likes, (rows, items), all different, in single precision.
-
-    >>> from scipy.sparse import csr_array
-    >>> dense_columns(csr_array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]]), np.array([2, 1]))
-    array([[2., 0.],
-           [0., 3.]], dtype=float32)
-    """
-    column = np.full(rows.shape[1], -1, np.int64)
-    column[items] = np.arange(len(items))
-    at = column[rows.indices]
-    chosen = np.flatnonzero(at >= 0)
-    row = np.searchsorted(rows.indptr, chosen, side="right") - 1
-    out = np.zeros((rows.shape[0], len(items)), np.float32)
-    out[row, at[chosen]] = rows.data[chosen]
-    return out
-
-
 def mean_squared_like(likes: Sparse) -> float:
     """Return the mean square of all likes, the unit of the item penalty; 1 if it is 0."""
     return float(np.sum(likes.data**2) / max(len(likes.data), 1)) or 1.0
@@ -363,7 +345,7 @@ class TwoSidedRanker(Ranker):
         rated = self.own_likes(state).indices.astype(np.int64)
         rows = np.append(users, max(state.position, 0))  # also the user's own row
         likes, features = self.likes[rows], self.user_side.kernel.features[rows]
-        rest = dense_columns(likes, items) - self.item_side.scores(likes, items)
+        rest = likes[:, items].toarray().astype(np.float32) - self.item_side.scores(likes, items)
         rest -= features @ self.user_side.weights[:, items]  # R - ΦW
         parts = self.user_side.parts(self.placed(state), state.position, rest, rows)
         return self.item_side.weights(rated, items), parts
