@@ -50,7 +50,7 @@ STEP = 2.0**-14  # of scores, in units of a typical like: some hundred times the
 
 CHANGES: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("user_penalty", (1.0, 10.0, 30.0, 100.0)),
-    ("weight", (1.5, 4.0, 6.0)),
+    ("weight", ("exponential(1.5)", "exponential(4)", "exponential(6)")),
     ("content", (0.0, 0.1, 1.0, 3.0)),
     ("item_penalty", (75.0, 250.0, 2500.0, 10000.0)),
     ("user_penalty", (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)),
@@ -58,7 +58,7 @@ CHANGES: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("item_penalty", (250.0, 750.0, 2500.0)),
     ("content", (0.1, 0.3, 1.0)),
 )
-"""The changes to try, in this order. For the weight, rates of an exponential."""
+"""The changes to try, in this order. A weight without a rate stays."""
 
 
 def relevant(ratings: Floats, scale: Any) -> Bools:
@@ -97,9 +97,11 @@ def choose_settings(
             progress(len(values), total)
 
     judge(start)
-    for name, number in changes:
-        candidate = _changed(best, name, number)
-        if candidate == best or (name == "content" and content is None):
+    has_rate = (start.weight or "").startswith("exponential")
+    for name, value in changes:
+        candidate = replace(best, **{name: value})
+        unused = (name == "content" and content is None) or (name == "weight" and not has_rate)
+        if candidate == best or unused:
             continue
         if candidate not in values:
             judge(candidate)
@@ -108,14 +110,6 @@ def choose_settings(
     if progress is not None:
         progress(total, total)
     return Choice(best, [{**asdict(one), "ndcg": mean} for one, mean in values.items()], content)
-
-
-def _changed(settings: RankingSettings, name: str, number: Any) -> RankingSettings:
-    """Return settings with another number; a weight without a rate stays."""
-    if name != "weight":
-        return replace(settings, **{name: number})
-    is_exponential = (settings.weight or "").startswith("exponential")
-    return replace(settings, weight=f"exponential({number:g})") if is_exponential else settings
 
 
 def sample_users(ratings: Ratings, seed: int) -> Ratings:

@@ -161,20 +161,16 @@ class UserSide:
         symmetric: Singles = ((inverse + inverse.T) / 2).astype(np.float32)
         return cls(kernel, penalty, symmetric, symmetric @ moment)
 
-    def leverage(self, users: Ints) -> Floats:
-        """Return h_u of users by position."""
-        some = self.kernel.features[users]
-        return np.asarray(np.einsum("ur,ur->u", some @ self.inverse, some, dtype=np.float64))
-
     def scores(self, features: Singles) -> Singles:
         """Return the scores of users with these features who are not in the data, (n, n_items)."""
         return features @ self.weights
 
     def own_scores(self, users: Ints, target: Singles) -> Singles:
         """Return the scores of users of the data, without their own rows; ``target`` is R of these users."""
-        h: Singles = self.leverage(users)[:, None].astype(np.float32)
-        scores = self.scores(self.kernel.features[users]) - h * target
-        return np.asarray(scores / (1 - h), np.float32)
+        some = self.kernel.features[users]
+        leverage = np.einsum("ur,ur->u", some @ self.inverse, some, dtype=np.float64)
+        h = leverage[:, None].astype(np.float32)
+        return np.asarray((self.scores(some) - h * target) / (1 - h), np.float32)
 
     def parts(self, features: Singles, position: int, residuals: Singles, users: Ints) -> Floats:
         """Return the part of each of some users in a user's score of items, (users, items): K_uv A_vj.
