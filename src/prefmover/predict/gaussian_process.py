@@ -137,8 +137,8 @@ class KernelPredictor(Predictor):
 
     settings: RatingSettings  # the variances
     landmark_self_values: Floats  # (landmarks,) the measure between each landmark and itself
-    items: LowRankKernel  # the covariance k_I of items
-    kernel: LowRankKernel  # that of users
+    items: LowRankKernel  # the covariances k_I of items
+    kernel: LowRankKernel  # those of users
     solved: Coefficients
 
     @classmethod
