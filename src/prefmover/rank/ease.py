@@ -96,7 +96,7 @@ class ItemSide(PickledFields):
     likes: Sparse | None  # (n_users, items) Y if L = Yᵀ; None if L is the identity and R is B
     right: Singles  # R: (items, items) or (n_users, items)
     diagonal: Singles  # (items,) c
-    # (n_items, n_items) weights to add: of similar content, and the columns of the tail; None if there are none.
+    # (n_items, n_items) weights to add, if there are any: of similar content, and the columns of the tail.
     sparse: Sparse | None = None
 
     @classmethod
