@@ -60,8 +60,8 @@ def target(data: bytes) -> None:
         Path(folder, "experiment.json").write_bytes(settings)
         Path(folder, "records.jsonl.gz").write_bytes(gzip.compress(record))
         run = RunFolder(folder)
-        run.content()
-        Results.open(run)
+        content = run.content()
+        Results(run.records().values(), content.settings, content.data)
 
 
 def seeds() -> list[bytes]:

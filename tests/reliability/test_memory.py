@@ -17,7 +17,7 @@ from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import find_measure, pairwise
 from prefmover.measures.pairs import value_blocks
 from prefmover.model import Recommender
-from prefmover.predict import solver
+from prefmover.predict import gaussian_process
 from prefmover.predict.low_rank import ITEM_LANDMARKS
 from prefmover.search import NeighborIndex, nearest
 from prefmover.search.shard import ShardSearch
@@ -157,7 +157,7 @@ print(memory("VmHWM") - before)
 """
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     taken = int(done.stdout)
-    assert 4 * 1500 * ITEM_LANDMARKS < taken < solver.ITEM_BYTES * 1500 * ITEM_LANDMARKS + 2**24
+    assert 4 * 1500 * ITEM_LANDMARKS < taken < gaussian_process.ITEM_BYTES * 1500 * ITEM_LANDMARKS + 2**24
 
 
 # What is free
