@@ -130,8 +130,8 @@ def compiled_or_interpreted(compiled: Callable[..., Any], steps: float) -> Calla
     steps
         About how often its innermost loops run.
     """
-    # Without a compiler (NUMBA_DISABLE_JIT), a kernel is a Python function already.
-    if getattr(compiled, "signatures", True) or steps > _BUDGET.left:
+    # Without a compiler (NUMBA_DISABLE_JIT), a kernel is a Python function already. The budget first: it is cheaper.
+    if steps > _BUDGET.left or getattr(compiled, "signatures", True):
         return compiled
     _BUDGET.left -= steps
     return interpreted(compiled)
