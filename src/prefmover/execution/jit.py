@@ -130,7 +130,7 @@ def compiled_or_interpreted(compiled: Callable[..., Any], steps: float) -> Calla
     steps
         About how often its innermost loops run.
     """
-    # Without a compiler (NUMBA_DISABLE_JIT), a kernel is a Python function already. The budget first: it is cheaper.
+    # The budget first, which is cheaper. Without a compiler (NUMBA_DISABLE_JIT), a kernel has no signatures.
     if steps > _BUDGET.left or getattr(compiled, "signatures", True):
         return compiled
     _BUDGET.left -= steps
