@@ -81,9 +81,13 @@ def test_a_random_order_scores_what_theory_says(cinema):
     """Over many seeds: the mean is the expected value within four standard errors."""
     task = RankingTask.of_split(random_split(cinema.ratings, 0.5, 0))
     share = task.n_relevant / task.n_candidates()
-    some = hypergeom.sf(0, task.n_candidates(), task.n_relevant, 10)
+    places = np.arange(11)[:, None]
+    hit_by = hypergeom.sf(0, task.n_candidates(), task.n_relevant, places)  # (places, users)
+    gains = 1 / np.log2(1 + places[1:, 0])
+    ideal = np.cumsum(gains)[np.minimum(task.n_relevant, 10) - 1]
     expected = {"recall": 10 * (share / task.n_relevant).mean(), "precision": share.mean()}
-    expected["hit_rate"] = some.mean()
+    expected |= {"hit_rate": hit_by[-1].mean(), "ndcg": (share * gains.sum() / ideal).mean()}
+    expected["mrr"] = (np.diff(hit_by, axis=0) / places[1:]).sum(axis=0).mean()
     rows = []
     for seed in range(12):
         e = Experiment(
