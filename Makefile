@@ -12,6 +12,7 @@
 #   make soak    a million random problems against POT; make soak SOAK='--minutes 5 --seed 1'
 #   make kills   400 kills at random moments, and what is there afterwards
 #   make bench   speed and memory, as ratios against other software in one run; make bench BENCH=--write
+#   make results PAGE=ranking/ml-100k   the runs of docs/results/PAGE from nothing, in RUNS (runs/ by default)
 #   make figures the figures of README and docs/, from the records and the output of the benchmarks
 #   make wheel   the wheel, in dist/
 #   make docs    HTML pages in docs/_build/html
@@ -23,11 +24,12 @@
 PYTHON ?= python3
 JOBS ?= 2
 MINUTES ?= 2
+RUNS ?= runs
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: demo serve test test-setup test-lowest test-newest lint fuzz soak kills bench figures wheel docs
+.PHONY: demo serve test test-setup test-lowest test-newest lint fuzz soak kills bench results figures wheel docs
 .PHONY: pictures clean test-machines
 .DELETE_ON_ERROR:
 
@@ -70,6 +72,12 @@ kills: $(VENV)/.installed-test
 
 bench: $(VENV)/.installed-test
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file $(BENCH) || exit 1; done
+
+results: $(VENV)/.installed-peers
+	@test -n "$(PAGE)" -a -d "docs/results/$(PAGE)" || { echo "which runs? make results PAGE=ranking/ml-100k"; exit 2; }
+	@cd docs/results && find "$(PAGE)" -name experiment.json | sort | while read file; do echo "== $${file%/*}"; \
+	  ../../$(BIN)/prefmover evaluate --config "$$file" --no-report \
+	  --out "$(abspath $(RUNS))/$${file%/*}" || exit 1; done
 
 figures: $(VENV)/.installed-test
 	$(BIN)/python -m tools.figures

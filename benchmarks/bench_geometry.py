@@ -2,7 +2,7 @@
 
     PREFMOVER_DATA=... python benchmarks/bench_geometry.py [--write] [--genome FOLDER]
 
-Needs ml-1m, ml-100k, movie-tags, and the Tag Genome: the installed one, or a folder with genome-scores.csv.
+Needs ml-1m, ml-100k, ml-10m, and the Tag Genome: the installed one, or a folder with genome-scores.csv.
 
 How well do distances agree with the angles between genome rows? The figure is Spearman's rank correlation
 between the angles of a geometry and those of the genome rows, over all pairs of the movies that have a row.
@@ -47,8 +47,8 @@ class Bench:
         self.data = datasets.load(name)
         self.ids, self.genres = self.data.catalog.ids, self.data.catalog.genres
         self.tags, _ = read_tags(known, folders.locate(known), self.data.catalog)
-        assert self.tags is not None, "movie-tags is needed"
-        movies, _ = movielens_ids(known, self.data.catalog)
+        assert self.tags is not None, "ml-10m is needed"
+        movies, _, _ = movielens_ids(known, self.data.catalog)
         assert movies is not None
         _, first = np.unique(movies, return_index=True)
         self.at = np.intersect1d(first, np.flatnonzero(np.isin(movies, genome.movies)))

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from prefmover.evaluation.folder import RunFolder
 from tests.messages import names, unnamed
 
 
@@ -66,6 +67,29 @@ def test_the_file_may_have_every_option(run, tmp_path):
     code, _, err = run("evaluate", "--config", file, "-o", out)
     assert code == 2
     assert not unnamed(err, "threads", "'two'")
+
+
+def test_a_run_again_from_its_settings(run, tmp_path):
+    """A folder's experiment.json stands for the options that made it, panels included."""
+    file, first, again = tmp_path / "e.toml", tmp_path / "first", tmp_path / "again"
+    file.write_text(
+        'dataset = "cinema"\nrecommenders = ["user-mean", "bias"]\ntrain = [0.5, 0.2]\nrepeats = 2\n'
+        '[[panels]]\nname = "a"\nover = "train"\ntrain = [0.5, 0.2]\nks = [5]\n'
+    )
+    assert run("evaluate", "--config", file, "-o", first, "--no-report")[0] == 0
+    assert run("evaluate", "--config", first / "experiment.json", "-o", again, "--no-report")[0] == 0
+    assert (again / "experiment.json").read_bytes() == (first / "experiment.json").read_bytes()
+    one, two = (RunFolder(folder).records() for folder in (first, again))
+    assert len(one) == 8
+    assert {k: r.metrics for k, r in one.items()} == {k: r.metrics for k, r in two.items()}
+
+
+@pytest.mark.parametrize("content", ["{}", "[]", "dataset = 1", '{"settings": 1}'])
+def test_a_file_that_is_no_run(run, tmp_path, content):
+    (tmp_path / "experiment.json").write_text(content)
+    code, _, err = run("evaluate", "--config", tmp_path / "experiment.json", "-o", tmp_path / "r")
+    assert code == 2
+    assert "experiment.json" in err
 
 
 @pytest.mark.usefixtures("small_cinema")

@@ -6,8 +6,8 @@ subcommand if there are any. The table has the one-line help, so that ``prefmove
 
 Options that several verbs share are the fields of a dataclass, and the verb takes one parameter of that
 class. A verb that returns an :class:`~prefmover.cli.terminal.Output` has ``--json``, and all have
-``--config`` for a file in TOML. Its keys are the long names of options or the names of arguments, and a table
-holds the options of one verb:
+``--config`` for the ``experiment.json`` of a run, or a file in TOML. Its keys are the long names of options
+or the names of arguments, and a table holds the options of one verb:
 
 .. code-block:: toml
 
@@ -201,13 +201,25 @@ def _declared(option: Opt, name: str, kind: Any) -> Any:
 def _configure(ctx: typer.Context, path: str) -> str:
     """Make the settings of a file the defaults of the command's options."""
     if path and not ctx.resilient_parsing:
+        is_run = path.endswith(".json")
         try:
-            content = tomllib.loads(read_text(path))
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise InputError(f"{path} is not TOML: {error}") from None
+            content = _settings_of_run(read_text(path)) if is_run else tomllib.loads(read_text(path))
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            kind = "the experiment.json of a run" if is_run else "TOML"
+            raise InputError(f"{path} is not {kind}: {error}") from None
         settings = settings_for(content, ctx.command_path.split()[1:])
         ctx.default_map = dict(_checked(ctx, key, value, path) for key, value in settings.items())
     return path
+
+
+def _settings_of_run(text: str) -> dict[str, Any]:
+    """Return the settings in an ``experiment.json``, without those that are not set.
+
+    >>> _settings_of_run('{"settings": {"dataset": "cinema", "ratings": "", "relevant": null}}')
+    {'dataset': 'cinema'}
+    """
+    settings = json_format.loads(text)["settings"]
+    return {name: value for name, value in settings.items() if value not in (None, "", [])}
 
 
 Json = Annotated[bool, typer.Option("--json", help="JSON output.")]
@@ -217,7 +229,7 @@ Config = Annotated[
         metavar="FILE",
         is_eager=True,
         callback=_configure,
-        help="TOML file of options; the command line overrides it.",
+        help="TOML file of options, or a run's experiment.json; the command line overrides it.",
     ),
 ]
 

@@ -30,7 +30,8 @@ EXAMPLES = (
     "prefmover evaluate --dataset cinema --recommenders default,knn:pmd,bias --repeats 1 --out run",
     "prefmover evaluate --dataset cinema --task ranking --recommenders default,simple,ease --out lists",
     "prefmover evaluate --ratings ratings.csv --items tags.csv --recommenders knn:jmsd,knn:pmd --out mine",
-    "prefmover evaluate --config experiment.toml --out again",
+    "prefmover evaluate --config experiment.toml --out mine",
+    "prefmover evaluate --config run/experiment.json --out again",
 )
 
 MAX_LINES = 60  # lines of the table on the terminal; the report has all

@@ -38,7 +38,7 @@ def load(name: str | PathLike[str]) -> Dataset:
         file of ratings (:meth:`prefmover.Dataset.from_files` has options for such files).
 
     Movies of MovieLens are compared by the Tag Genome if it is installed, else by tags: the data set's own or
-    those of a folder ``movie-tags`` where it is present; else by genres. ``data.geometry.name`` says which.
+    those of ml-10m, if that is installed, too; else by genres. ``data.geometry.name`` says which.
 
     Raises
     ------

@@ -14,11 +14,11 @@ The geometry of the items is the best one, given the data sets that are installe
 
 1. the **Tag Genome**, if it is installed and covers 90 percent of the ratings, as in the paper;
 2. **tag profiles** (:mod:`prefmover.items.tag_profiles`) from genres and user tags, those of the data set or
-   else of ``movie-tags``;
+   else of ml-10m;
 3. **genres** alone.
 
-None of them uses ratings. ``movie-tags`` is a folder that you add yourself; without it, ml-100k and ml-1m,
-which have no tags of their own, get genres. The name of a geometry says which it is.
+None of them uses ratings. ml-100k and ml-1m have no tags of their own: they need ml-10m beside them, which
+the publisher distributes. The name of a geometry says which it is.
 """
 
 from __future__ import annotations
@@ -70,10 +70,11 @@ ITEMS = {
     "csv": Layout({"movieId": "int", "title": "text", "genres": "text"}),
 }
 TAGS = {
-    "dat": Layout({"user": None, "item": "int", "tag": "text", "timestamp": None}, "::", header=False),
-    "csv": Layout({"userId": None, "movieId": "int", "tag": "text", "timestamp": None}),
+    "dat": Layout({"user": "int", "item": "int", "tag": "text", "timestamp": None}, "::", header=False),
+    "csv": Layout({"userId": "int", "movieId": "int", "tag": "text", "timestamp": None}),
 }
-MOVIE_TAGS = Layout({"movieId": "int", "tag": "text", "count": "int", "source": None})
+MOVIE_TAGS = Layout({"movieId": "int", "tag": "text", "count": "int", "source": "text"})
+TEN_MILLION = "movielens-10m"  # the source of the rows of ``movie-tags`` that are used
 
 
 def read_ratings(files: Files, source: Source, name: str = "") -> Ratings:
@@ -113,35 +114,37 @@ def read_items(files: Files, source: Source) -> Catalog:
 
 
 def read_user_tags(files: Files, source: Source) -> Tags | None:
-    """Return how often each movie got each tag, or None if the data set has no tags."""
+    """Return how many users gave each movie each tag, or None if the data set has no tags."""
     name = f"tags.{source.form}"
     if source.form not in TAGS or name not in files:
         return None
-    columns, _ = TAGS[source.form].read(files, name)
-    items = columns["movieId" if source.form == "csv" else "item"]
-    return _counted(items, columns["tag"], np.ones(len(items), np.int64))
+    layout = TAGS[source.form]
+    columns, _ = layout.read(files, name)
+    user, item, tag, _ = layout.columns
+    return _counted(columns[item], columns[tag], columns[user], "count_distinct")
 
 
 def read_movie_tags(files: Files) -> Tags:
-    """Return the tags of a ``tags.csv`` with the columns movieId, tag, count, source."""
+    """Return the tags of MovieLens-10M in a ``tags.csv`` with the columns movieId, tag, count, source."""
     columns, origin = MOVIE_TAGS.read(files, "tags.csv")
     counts = columns["count"]
     if (counts < 1).any():
         row = int((counts < 1).argmax())
         raise InputError(f"{origin.at(row, 'count')}: a count of {counts[row]}; expected 1 or more")
-    return _counted(columns["movieId"], columns["tag"], counts)
+    used = np.flatnonzero([source == TEN_MILLION for source in columns["source"]])
+    return _counted(columns["movieId"][used], [columns["tag"][k] for k in used], counts[used], "sum")
 
 
-def _counted(items: Ints, tags: list[str], counts: Ints) -> Tags:
-    """Return distinct (item, tag) pairs, sorted, with their counts added up."""
+def _counted(items: Ints, tags: list[str], values: Ints, how: str) -> Tags:
+    """Return distinct (item, tag) pairs, sorted, with the sum or the number of their values."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     plain = pc.utf8_lower(pc.utf8_trim_whitespace(pa.array(tags, pa.string())))
-    table = pa.table({"item": items, "tag": plain, "count": counts}).filter(pc.not_equal(plain, ""))
-    grouped = table.group_by(["item", "tag"]).aggregate([("count", "sum")])
+    table = pa.table({"item": items, "tag": plain, "value": values}).filter(pc.not_equal(plain, ""))
+    grouped = table.group_by(["item", "tag"]).aggregate([("value", how)])
     grouped = grouped.sort_by([("item", "ascending"), ("tag", "ascending")])
-    return Tags(grouped["item"].to_numpy(), grouped["tag"].to_pylist(), grouped["count_sum"].to_numpy())
+    return Tags(grouped["item"].to_numpy(), grouped["tag"].to_pylist(), grouped[f"value_{how}"].to_numpy())
 
 
 def best_geometry(
@@ -156,7 +159,7 @@ def genome_geometry(source: Source, files: Files, ratings: Ratings, items: Catal
     """Return the geometry of the Tag Genome of the data set, or else of 2012, or None."""
     is_here = has_genome(files)
     genome_files = files if is_here else folders.find(SOURCES["tag-genome"])
-    ids, note = movielens_ids(source, items) if genome_files else (None, "")
+    ids, _, note = movielens_ids(source, items) if genome_files else (None, None, "")
     if genome_files is None or ids is None:
         return None
     genome = read_genome(genome_files)
@@ -182,40 +185,52 @@ def tag_geometry(source: Source, files: Files, items: Catalog) -> ItemGeometry |
     return ItemGeometry.from_features(vectors._replace(name=name))
 
 
-def movielens_ids(source: Source, items: Catalog) -> tuple[Ints | None, str]:
-    """Return the MovieLens id of each item (-1 for none), and a note on how it was determined.
+def movielens_ids(source: Source, items: Catalog) -> tuple[Ints | None, Ints | None, str]:
+    """Return the MovieLens id of each item (-1 for none), all ids of the catalog of these, and a note.
 
     ml-100k has different ids; they are matched by title and year to the first of
-    :data:`TITLE_SOURCES` that is installed. If none is, the result is None.
+    :data:`TITLE_SOURCES` that is installed. If none is, the results are None.
     """
     if source.form != "u":
-        return np.asarray(items.ids, dtype=np.int64), ""
+        ids = np.asarray(items.ids, dtype=np.int64)
+        return ids, ids, ""
     for name in TITLE_SOURCES:
         files = folders.find(SOURCES[name])
         if files is not None:
-            matches = match(items, read_items(files, SOURCES[name]))
-            ids = [matches.get(item, -1) for item in items.ids.tolist()]
-            return np.array(ids, dtype=np.int64), f", movies matched to {name} by title"
-    return None, ""
+            there = read_items(files, SOURCES[name])
+            matches = match(items, there)
+            ids = np.array([matches.get(item, -1) for item in items.ids.tolist()], dtype=np.int64)
+            return ids, np.asarray(there.ids, dtype=np.int64), f", movies matched to {name} by title"
+    return None, None, ""
 
 
 def read_tags(source: Source, files: Files, items: Catalog) -> tuple[Tags | None, str]:
-    """Return tags by the ids of the data set, or None if there are none, and their origin."""
+    """Return tags by the ids of the data set, or None if there are none, and their origin.
+
+    Of the tags of ml-10m, those of movies that the data set (or the one that it is matched to) lists are
+    used, so that its archive and a table of these tags give the same distances.
+    """
     tags = read_user_tags(files, source)
     if tags is not None:
         return tags, "its own tags"
-    tag_files = folders.find(SOURCES["movie-tags"])
-    if tag_files is None:
+    tags = _tags_of_10m()
+    ids, listed, note = (None, None, "") if tags is None else movielens_ids(source, items)
+    if tags is None or ids is None or listed is None:
         return None, ""
-    tags = read_movie_tags(tag_files)
-    if source.form != "u":
-        return tags, "movie-tags"
-    ids, note = movielens_ids(source, items)
-    return (None, "") if ids is None else (_renumbered(tags, ids, items), f"movie-tags{note}")
+    return _renumbered(tags, ids, listed, items), f"the tags of ml-10m{note}"
 
 
-def _renumbered(tags: Tags, ids: Ints, items: Catalog) -> Tags:
-    """Return tags by the ids of a catalog, given the MovieLens id of each of its items.
+def _tags_of_10m() -> Tags | None:
+    """Return the tags of ml-10m, or of their table ``movie-tags``, by MovieLens id."""
+    files = folders.find(SOURCES["ml-10m"])
+    tags = read_user_tags(files, SOURCES["ml-10m"]) if files is not None else None
+    if tags is None and (files := folders.find(SOURCES["movie-tags"])) is not None:
+        tags = read_movie_tags(files)
+    return tags
+
+
+def _renumbered(tags: Tags, ids: Ints, listed: Ints, items: Catalog) -> Tags:
+    """Return the tags of listed movies by the ids of a catalog, given the MovieLens id of each of its items.
 
     Two items may be one movie; both get its tags. Tags of movies that are not in the catalog get negative
     ids: they still help to learn which tags go together.
@@ -225,7 +240,7 @@ def _renumbered(tags: Tags, ids: Ints, items: Catalog) -> Tags:
     ends = np.searchsorted(tags.items[order], ids, "right")
     rows = [order[a:b] for a, b in zip(starts, ends, strict=True)]
     owner_ids = np.repeat(np.asarray(items.ids, dtype=np.int64), ends - starts)
-    others = np.flatnonzero(~np.isin(tags.items, ids))
+    others = np.flatnonzero(np.isin(tags.items, listed) & ~np.isin(tags.items, ids))
     chosen = np.concatenate([*rows, others]).astype(np.int64)
     new_ids = np.concatenate([owner_ids, -tags.items[others]])
     return Tags(new_ids, [tags.tags[k] for k in chosen.tolist()], tags.counts[chosen])

@@ -133,7 +133,7 @@ SOURCES: dict[str, Source] = {
         ),
         Source(
             "movie-tags",
-            "Tags per movie, by MovieLens id: distances of ml-100k and ml-1m; else genres",
+            "The tags of MovieLens-10M as a table, in place of ml-10m",
             "tags",
             256 * MB,
             needs=("tags.csv",),
