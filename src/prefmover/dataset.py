@@ -306,6 +306,17 @@ class Dataset:
         """
         return self._with(ratings=ratings.with_items(self.ratings.items), _folds=None)
 
+    def take_items(self, items: Ints) -> Dataset:
+        """Return the data set of some items, by position, with their ratings. All users stay.
+
+        A geometry that is a function of the ratings is made again, from these.
+        """
+        ratings = self.ratings.take(items=items)
+        follows = self._geometry is None or geometry_follows_ratings(self)
+        geometry = self._geometry if follows else self.require_geometry("a part of it").take(items)
+        catalog = self.catalog.aligned(ratings.items)
+        return self._with(ratings=ratings, catalog=catalog, _geometry=geometry, _folds=None)
+
     def with_guests(self, guests: Ratings, users: Any = None, *, with_geometry: bool = True) -> Dataset:
         """Return users by position (None means all), and behind them guests who rated the same items.
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from prefmover import Dataset, Ratings, datasets
+from prefmover.data.scale import Scale
 from prefmover.errors import MissingExtraError
 from prefmover.evaluation import evaluate
 from prefmover.evaluation.baselines import packages as peers
@@ -19,6 +20,7 @@ from prefmover.evaluation.baselines.rankers import (
     interactions,
     item_bias,
     item_knn,
+    most_liked,
     popularity,
     random_order,
     relevant_from,
@@ -131,6 +133,28 @@ def test_other_packages_run_and_repeat(name):
     assert (first.kind, len(first.tuning.trials), first.run.versions[name.partition(":")[0]] != "") == (
         "peer", 2, True,
     )  # fmt: skip
+
+
+@given(arrays(np.float64, (6, 7), elements=st.sampled_from([0.0, 0.0, 1.0, 3.0, 4.0, 5.0])), st.booleans())
+def test_equal_scores_are_in_the_order_of_likes(R, implicit):
+    """Users without ratings, and those all of whose scores are equal, get what most people like."""
+    from scipy.sparse import csr_array
+
+    R[0] = [1, 0, 0, 0, 0, 4, 5]  # the scale is from 1 to 5, and user 1 is new
+    R[1] = 0
+    scale = Scale(1, 5, 0, implicit=True) if implicit else Scale(1, 5, 1)
+    data = Dataset(Ratings(csr_array(R), np.arange(6), np.arange(7), scale))
+    likes = (R > 0 if implicit else R >= 4).sum(axis=0)
+    order = most_liked(data.ratings).tolist()
+    assert sorted(order) == list(range(7))
+    assert [likes[i] for i in order] == sorted(likes, reverse=True)
+    flat = ByScores(lambda data: lambda users: np.full((len(users), 7), 2.0)).fit(data)
+    for u, items in enumerate(flat.recommend(range(6), 4)):
+        assert items == [i for i in order if not R[u, i]][:4]
+    by_id = ByScores(lambda data: lambda users: np.tile(np.arange(7.0) // 2, (len(users), 1))).fit(data)
+    (first, new) = by_id.recommend([0, 1], 7)
+    assert new == order
+    assert first == sorted([1, 2, 3, 4], key=lambda i: (-(i // 2), order.index(i)))
 
 
 def test_new_users_get_a_list_from_every_peer():

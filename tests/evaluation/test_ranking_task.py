@@ -1,5 +1,6 @@
 """The task of ranking: what recommenders are given, what is asked, how answers are checked and scored."""
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -8,9 +9,12 @@ from scipy.stats import hypergeom
 
 from prefmover import Dataset, Ratings
 from prefmover.data.splits import by_time, leave_last_out, random_split, validation_split
+from prefmover.dataset import geometry_from_ratings
 from prefmover.errors import InputError
-from prefmover.evaluation import Experiment, evaluate, metrics, run_experiment
-from prefmover.evaluation.baselines.rankers import ByScores
+from prefmover.evaluation import Experiment, compute, evaluate, metrics, run_experiment
+from prefmover.evaluation.baselines.rankers import ByScores, most_liked
+from prefmover.evaluation.compute import TrainTest
+from prefmover.evaluation.recommenders import Method, Request, fit
 from prefmover.evaluation.tasks import RankingTask, check_lists
 from tests.evaluation.killed import killed_run, lasting
 from tests.messages import names, unnamed
@@ -163,6 +167,124 @@ def test_a_record_matches_the_slow_twin(few):
             assert group.metrics["ndcg"][at] == pytest.approx(mean, abs=1e-7)
         assert sum(record.groups.n) == record.n_users
         assert sum(record.groups.sums[at]) / record.n_users == pytest.approx(record.main[at], abs=1e-5)
+
+
+NEW = range(0, 80, 4)  # every fourth user has no training rating
+
+
+@pytest.fixture(scope="module")
+def with_new(few):
+    """Return the training data of a split in halves without some users, and its task."""
+    split, _ = relevant_items(few)
+    matrix = split.train.matrix.copy()
+    matrix.data[np.isin(split.train.rows(), NEW)] = 0
+    matrix.eliminate_zeros()
+    train = Ratings(matrix, split.train.users, split.train.items, split.train.scale)
+    return few.with_ratings(train), replace(split, train=train)
+
+
+def test_warm_and_new_users_apart(with_new):
+    """The metrics are of users with training ratings; the others are a group of their own."""
+    data, split = with_new
+    task = RankingTask.of_split(split, ns=(5, 10))
+    free = {u: np.setdiff1d(np.arange(data.n_items), split.train.row(u)[0]) for u in range(80)}
+    answer = [data.ratings.items[free[u][-10:]].tolist() for u in task.users.tolist()]
+    found = task.score(answer, Method.parse("object:x"), data.geometry)
+    users, items = task.relevant_pairs()
+    relevant = {u: set(data.ratings.items[items[users == u]].tolist()) for u in task.users.tolist()}
+    assert set(zip(users.tolist(), items.tolist(), strict=True)) == {
+        pair for *pair, rating in zip(split.users, split.items, split.ratings, strict=True) if rating >= 4
+        for pair in [tuple(pair)]
+    }  # fmt: skip
+    each = {
+        u: slow.list_metrics(own, relevant[u], 5) for u, own in zip(task.users.tolist(), answer, strict=True)
+    }
+    for is_new, part, n in (
+        (False, found["metrics"], found["n_users"]),
+        (True, found["new"].metrics, found["new"].n_users),
+    ):
+        some = [each[u] for u in each if (u in NEW) == is_new]
+        assert n == len(some) > 0
+        for name in metrics.PER_USER:
+            assert part[name][0] == pytest.approx(np.mean([one[name] for one in some]), abs=1e-7)
+    assert found["n_relevant"] == sum(len(relevant[u]) for u in each if u not in NEW)
+    assert sum(found["groups"].n) == found["n_users"]
+    assert min(group.fewest for group in found["activity"]) > 0
+    assert (found["new"].fewest, found["new"].most) == (0, 0)
+    value = task.value(answer, Method.parse("object:x"))
+    assert value == pytest.approx(found["metrics"]["ndcg"][0], abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("default", "knn:pmd", "knn:cos", "kernel:jaccard", "kernel:pmd", "kernel:jmsd"),
+        *("ease", "item-knn", "user-knn", "popularity", "liked-popularity", "random", "bias"),
+    ],
+)
+def test_new_users_get_the_same_lists_from_every_recommender(with_new, name):
+    """What most people like, in one order for all; a list of warm users is their recommender's."""
+    data, split = with_new
+    task = RankingTask.of_split(split)
+    method = Method.parse(name)
+    model = Request(method, Experiment(dataset="cinema"), 0, 1, "ranking").create({})
+    fit(model, data, "ranking")
+    lists = task.ask(model, method)
+    best = data.ratings.items[most_liked(data.ratings)[:10]].tolist()
+    assert [own for u, own in zip(task.users, lists, strict=True) if u in NEW] == [best] * sum(
+        u in NEW for u in task.users
+    )
+    if name in ("default", "knn:pmd"):
+        warm = [data.ratings.users[u] for u in task.users if u not in NEW]
+        theirs = [[one.item for one in own] for own in model.recommend_many(warm, 10)]
+        assert theirs == [own for u, own in zip(task.users, lists, strict=True) if u not in NEW]
+
+
+def test_only_new_users_are_an_error(with_new):
+    _, split = with_new
+    own = np.isin(split.users, NEW)
+    only = replace(split, users=split.users[own], items=split.items[own], ratings=split.ratings[own])
+    with pytest.raises(InputError, match=names("training", "larger")):
+        RankingTask.of_split(only)
+
+
+@pytest.mark.parametrize("geometry", ["file", "ratings"])
+def test_a_search_sees_the_items_with_the_most_ratings(few, geometry, monkeypatch):
+    """The data of a trial, and what is held out, are of the same items; few users are judged."""
+    monkeypatch.setattr(compute, "MAX_ITEMS", 90)
+    monkeypatch.setattr(compute, "MAX_USERS", 12)
+    data = few if geometry == "file" else few.with_geometry(geometry_from_ratings)
+    split = random_split(data.ratings, 0.5, 0)
+    part = TrainTest(Experiment(dataset="cinema", ns=(5, 20)), 0.5, 0, split, data.with_ratings(split.train))
+    known, inner, task = part.validation("ranking")
+    whole = validation_split(split, 0.8, 0)
+    counts = np.bincount(whole.train.matrix.indices, minlength=few.n_items)
+    kept = few.ratings.item_positions(known.ratings.items.tolist())
+    assert known.n_items == 90
+    assert counts[kept].min() >= np.delete(counts, kept).max()
+    assert known.ratings.digest() == inner.train.digest()
+    for user in whole.train.users.tolist():
+        expected = {i: r for i, r in whole.train[user].items() if i in set(known.ratings.items)}
+        assert known.ratings[user] == expected
+    held = {
+        (u, i)
+        for (u, i), rating in zip(whole.test_pairs(), whole.ratings, strict=True)
+        if rating >= 4 and i in set(known.ratings.items)
+    }
+    users, items = task.relevant_pairs()
+    found = set(zip(inner.train.users[users].tolist(), inner.train.items[items].tolist(), strict=True))
+    assert found == {(u, i) for u, i in held if u in set(task.ids())}
+    assert task.n_judged == len(task.warm) == 12
+    assert task.ns == (5,)
+    near = known.geometry.block(range(90), range(90))
+    if geometry == "file":
+        assert (near == few.geometry.block(kept, kept)).all()
+    assert list(known.catalog.titles) == [few.catalog.titles[k] for k in kept]
+    judged = part.validation("ranking").of_judged()
+    assert (judged.data.n_users, judged.data.n_items, judged.task.n_judged) == (12, 90, 12)
+    (record,) = evaluate(data, "user-knn", task="ranking", train=0.5, trials=2)
+    assert (record.tuning.n_judged, record.tuning.n_users, record.tuning.n_items) == (12, 80, 90)
+    assert record.n_users > 12
 
 
 def test_what_is_wrong_with_lists_is_counted(few):

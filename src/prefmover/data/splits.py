@@ -48,7 +48,7 @@ __all__ = [
     "published_folds",
     "random_split",
     "rating_times",
-    "take_users",
+    "take_part",
     "time_table",
     "validation_split",
 ]
@@ -244,20 +244,27 @@ def validation_split(split: Split, train: float = 0.8, seed: int = 0) -> Split:
     return random_split(split.train, train, seed + VALIDATION, stratify=stratify)
 
 
-def take_users(split: Split, users: Ints) -> Split:
-    """Return the part of a split that belongs to some users, by position, ascending.
+def take_part(split: Split, users: Ints | None = None, items: Ints | None = None) -> Split:
+    """Return the part of a split that belongs to some users and items, by position, ascending; None is all.
 
     >>> ratings = Ratings.from_arrays([1, 1, 2, 2], list("abab"), [5, 4, 3, 2])
-    >>> take_users(k_fold(ratings, 2)[0], np.array([1])).train.n_users
+    >>> take_part(k_fold(ratings, 2)[0], users=np.array([1])).train.n_users
     1
     """
-    own = np.isin(split.users, users)
-    train = split.train.take(users=users)
-    times = None if split.times is None else split.times[np.isin(split.train.rows(), users)]
+    train = split.train
+    users = np.arange(train.n_users) if users is None else users
+    items = np.arange(train.n_items) if items is None else items
+    own = np.isin(split.users, users) & np.isin(split.items, items)
+    kept = np.isin(train.rows(), users) & np.isin(train.matrix.indices, items)
     return replace(
-        split, train=train, users=np.searchsorted(users, split.users[own]), items=split.items[own],
-        ratings=split.ratings[own], times=times, name=f"{split.name}, {len(users):,} users",
-    )  # fmt: skip
+        split,
+        train=train.take(users, items),
+        users=np.searchsorted(users, split.users[own]),
+        items=np.searchsorted(items, split.items[own]),
+        ratings=split.ratings[own],
+        times=None if split.times is None else split.times[kept],
+        name=f"{split.name}, {len(users):,} users, {len(items):,} items",
+    )
 
 
 def published_folds(ratings: Ratings, folds: Iterable[tuple[Ratings, Ratings]]) -> list[Split]:

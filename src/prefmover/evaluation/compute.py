@@ -6,8 +6,9 @@ of the *training* ratings, held out in the way in which the test part was
 recommender is fitted to all training ratings with the settings that had the highest nDCG, or the lowest mean
 absolute error of predicted ratings.
 
-The lists of at most :data:`MAX_USERS` users are judged, drawn by a hash; the default model's own search takes
-1,500. Recommenders whose cost grows with the cube of the users are also fitted to these users only.
+A search for lists is one that every recommender can afford, and the same for all (:class:`Validation`): it
+sees the :data:`MAX_ITEMS` items with the most ratings, and judges at most :data:`MAX_USERS` warm users, drawn
+by a hash. Recommenders whose cost grows with the cube of the users are also fitted to these users only.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from prefmover._typing import Progress
-from prefmover.data.splits import Split, hashed, take_users, validation_split
+from prefmover.data.splits import Split, hashed, take_part, validation_split
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.evaluation.baselines.rankers import ByScores
@@ -32,7 +33,25 @@ from prefmover.model import KNNRecommender, Recommender
 from prefmover.rank.tuning import TRAIN_SHARE, sample_users
 
 MAX_USERS = 2000
+MAX_ITEMS = 4000
 SAMPLE_SEED = 21
+
+
+class Validation(NamedTuple):
+    """The validation part of a split: the data that a trial is fitted to, and what it is asked."""
+
+    data: Dataset  # with the inner training ratings, of all users and at most MAX_ITEMS items
+    split: Split  # these ratings, and the held-out ones; positions are those of the data
+    task: AnyTask  # of lists: of at most MAX_USERS warm users
+
+    def of_judged(self) -> Validation:
+        """Return the part with the ratings of the judged users only, if these are a sample."""
+        task = self.task
+        if not isinstance(task, RankingTask) or task.n_judged < MAX_USERS:
+            return self
+        split = take_part(self.split, users=task.users)
+        judged = RankingTask.of_split(split, task.threshold, task.ns)
+        return Validation(self.data.with_ratings(split.train), split, judged)
 
 
 class TrainTest(NamedTuple):
@@ -49,12 +68,25 @@ class TrainTest(NamedTuple):
         """The seed of random splits, and of controls and peers that draw at random."""
         return self.experiment.seed + self.repeat
 
-    def validation(self, task: Task) -> tuple[Split, AnyTask]:
-        """Return the training ratings, split again, and what their test part asks for."""
-        e = self.experiment
+    def validation(self, task: Task) -> Validation:
+        """Return the training ratings, split again, and what their held-out part asks for.
+
+        Of lists, everything outside of :data:`MAX_ITEMS` items is left out: those with the most ratings of
+        the inner training part. Users who are then without one are not judged.
+        """
+        e, data = self.experiment, self.data
         try:
             inner = validation_split(self.split, 1 - e.validation, self.seed)
-            return inner, task_of(e.model_copy(update={"ns": e.ns[:1]}), inner, task)
+            if task == "ranking" and data.n_items > MAX_ITEMS:
+                counts = np.bincount(inner.train.matrix.indices, minlength=data.n_items)
+                order = np.lexsort((hashed(SAMPLE_SEED, np.arange(data.n_items)), -counts))
+                items = np.sort(order[:MAX_ITEMS])
+                inner, data = take_part(inner, items=items), data.take_items(items)
+            judge = task_of(e.model_copy(update={"ns": e.ns[:1]}), inner, task)
+            if isinstance(judge, RankingTask):
+                first = np.argsort(hashed(SAMPLE_SEED, judge.users[judge.warm]), kind="stable")[:MAX_USERS]
+                judge = judge.take(np.sort(judge.warm[first]))
+            return Validation(data.with_ratings(inner.train), inner, judge)
         except InputError as error:
             raise InputError(
                 f"the validation part of {self.split.name} cannot be used: {error}. Train on a larger share, "
@@ -126,16 +158,9 @@ def _search(part: TrainTest, ask: Request, trials: tuple[Settings, ...]) -> tupl
     e, method, task = part.experiment, ask.method, ask.task
     first = ask.create(trials[0])
     distances = first.distances if isinstance(first, ByScores) else None
-    inner, judge = part.validation(task)
-    if isinstance(judge, RankingTask) and judge.n_judged > MAX_USERS:
-        chosen = np.sort(np.argsort(hashed(SAMPLE_SEED, judge.users), kind="stable")[:MAX_USERS])
-        if distances is None:
-            judge = judge.take(chosen)
-        else:
-            inner = take_users(inner, judge.users[chosen])
-            judge = RankingTask.of_split(inner, e.relevant, judge.ns)
-    known, found, seconds = part.data.with_ratings(inner.train), list[Trial](), list[float]()
-    shared = None
+    validation = part.validation(task)
+    known, _, judge = validation if distances is None else validation.of_judged()
+    found, seconds, shared = list[Trial](), list[float](), None
     for settings in trials:
         start, model = time.perf_counter(), ask.create(settings)
         if distances is None:
@@ -145,7 +170,14 @@ def _search(part: TrainTest, ask: Request, trials: tuple[Settings, ...]) -> tupl
             model.fit(known, shared)
         found.append(Trial(settings=settings, value=round(judge.value(judge.ask(model, method), method), 8)))
         seconds.append(round(time.perf_counter() - start, 3))
-    tuning = Tuning(validation=e.validation, budget=e.trials, n_judged=judge.n_judged, trials=tuple(found))
+    tuning = Tuning(
+        validation=e.validation,
+        budget=e.trials,
+        n_judged=judge.n_judged,
+        n_users=known.n_users,
+        n_items=known.n_items,
+        trials=tuple(found),
+    )
     return tuning, seconds
 
 

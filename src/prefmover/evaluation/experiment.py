@@ -237,7 +237,7 @@ class Experiment(FileSettings):
         description="Share of the training ratings that is held out to choose settings",
     )
     trials: Annotated[int, BeforeValidator(_no_bool), Field(ge=0, le=1000)] = Field(
-        default=12, description="Settings that each recommender may try on the validation part; 0 for none"
+        default=30, description="Settings that each recommender may try on the validation part; 0 for none"
     )
     panels: tuple[Panel, ...] = Field(
         default=(), description="Pictures in the report; chosen from the records by default"

@@ -78,7 +78,10 @@ class Request(NamedTuple):
 
     def create(self, settings: Settings | None = None) -> Any:
         """Return a new, unfitted recommender, with the settings of a trial of a search."""
-        return self.method.row.make(self._replace(settings=settings or {}))
+        made = self.method.row.make(self._replace(settings=settings or {}))
+        if isinstance(made, ByScores):
+            made.relevant = self.experiment.relevant
+        return made
 
     @property
     def average(self) -> dict[str, Any]:

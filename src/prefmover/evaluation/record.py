@@ -23,7 +23,7 @@ from prefmover.errors import InputError, close_names
 
 Task: TypeAlias = Literal["rating", "ranking"]
 Kind = Literal["measure", "control", "model", "peer"]
-Activity: TypeAlias = Literal["sparse", "quarter 1", "quarter 2", "quarter 3", "quarter 4"]
+Activity: TypeAlias = Literal["sparse", "quarter 1", "quarter 2", "quarter 3", "quarter 4", "new"]
 Columns: TypeAlias = dict[str, tuple[float | None, ...]]
 
 CUTS: dict[Task, str] = {"rating": "k", "ranking": "n"}
@@ -129,7 +129,7 @@ class Events(FrozenModel):
 
 
 class ActivityGroup(FrozenModel):
-    """Users with about as many training ratings."""
+    """Users with about as many training ratings; ``"new"`` are those without any."""
 
     name: Activity
     fewest: int  # training ratings of the least active of them
@@ -151,7 +151,10 @@ class Tuning(FrozenModel):
 
     validation: float  # share of the training ratings that was held out
     budget: int  # trials that each recommender may make
+    search: str = "the first settings of the grid"  # which settings were tried
     n_judged: int  # held-out ratings, or users (at most a sample), that were judged
+    n_users: int = 0  # that a trial was fitted to
+    n_items: int = 0  # that a trial was fitted to, and ranked
     trials: tuple[Trial, ...]
 
 
@@ -176,13 +179,14 @@ class Record(FrozenModel):
     kind: Kind  # what the method is
     convention: str = ""  # of the measure
     relevant: float | None = None  # lowest relevant test rating; None if all are, or for ratings
-    n_users: int | None = Field(default=None, ge=1)  # with a relevant test item, whose lists are judged
-    n_relevant: int | None = None  # relevant test ratings
+    n_users: int | None = Field(default=None, ge=1)  # with a relevant test item, and warm
+    n_relevant: int | None = None  # relevant test ratings of these users
     settings: dict[str, Any] = {}  # that were used, or chosen
     tuning: Tuning | None = None  # how they were chosen; None without a search
     cuts: tuple[int | None, ...] = Field(min_length=1)  # see CUTS; only None without any neighbors
-    metrics: Columns  # by name, one entry per cut
+    metrics: Columns  # by name, one entry per cut; of lists of warm users
     activity: tuple[ActivityGroup, ...] = ()  # metrics of lists by number of training ratings
+    new: ActivityGroup | None = None  # metrics of lists of users without training ratings, if there are any
     events: Events = Events()  # what was wrong with the lists
     groups: Groups  # the main metric by group of users
     run: RunInfo
@@ -193,6 +197,7 @@ class Record(FrozenModel):
             raise ValueError(f"'metrics' of task {self.task!r} are {', '.join(METRICS[self.task])}")
         parts: list[tuple[str, Record | ActivityGroup]] = [("", self)]
         parts += [(f"activity.{one.name}.", one) for one in self.activity]
+        parts += [] if self.new is None else [("new.", self.new)]
         for place, one in parts:
             columns: dict[str, Any] = {f"metrics.{name}": column for name, column in one.metrics.items()}
             columns["groups.sums"] = one.groups.sums
@@ -222,7 +227,7 @@ class Record(FrozenModel):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one flat row per cut, for tables."""
-        nested = {"settings", "tuning", "cuts", "metrics", "activity", "events", "groups", "run"}
+        nested = {"settings", "tuning", "cuts", "metrics", "activity", "new", "events", "groups", "run"}
         common = {name: value for name, value in self if name not in nested}
         common["settings"] = ", ".join(f"{name}={value}" for name, value in self.settings.items())
         common["trials"] = len(self.tuning.trials) if self.tuning else 0
@@ -232,7 +237,9 @@ class Record(FrozenModel):
         columns = dict(self.metrics)
         if self.task == "ranking":
             common |= {f"{name}_events": count for name, count in self.events}
-            columns |= {f"ndcg_{one.name.replace(' ', '_')}": one.metrics["ndcg"] for one in self.activity}
+            parts = (*self.activity, *([] if self.new is None else [self.new]))
+            columns |= {f"ndcg_{one.name.replace(' ', '_')}": one.metrics["ndcg"] for one in parts}
+            common["n_new"] = 0 if self.new is None else self.new.n_users
         return [
             common | {CUTS[self.task]: cut} | {name: column[at] for name, column in columns.items()}
             for at, cut in enumerate(self.cuts)

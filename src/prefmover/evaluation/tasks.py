@@ -4,12 +4,18 @@ The task of rating is to predict the test ratings. The task of ranking is to rec
 every item that a user has not rated in training is a candidate; there are no sampled negatives. An item that
 the user rated in training, one that is not in the data, and one that is in the list already, take a place and
 are never a hit. They are counted, and so are lists that are too short: nothing is repaired silently.
+
+*Warm* users have training ratings, and the metrics of a record are theirs. *New* users have none: there is
+nothing to learn about them, so every recommender by name gives them the most liked items
+(:func:`~prefmover.evaluation.baselines.rankers.most_liked`). They are a group of their own. An object of a
+caller answers for itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -20,7 +26,7 @@ from prefmover.data.ratings import Ratings
 from prefmover.data.splits import Split
 from prefmover.errors import InputError
 from prefmover.evaluation import metrics
-from prefmover.evaluation.baselines.rankers import relevant_from
+from prefmover.evaluation.baselines.rankers import ByScores, relevant_from
 from prefmover.evaluation.experiment import Experiment
 from prefmover.evaluation.recommenders import Method
 from prefmover.evaluation.record import Activity, ActivityGroup, Columns, Events, Groups, Task
@@ -129,7 +135,29 @@ class RankingTask:
             )
         users, n_relevant = np.unique(split.users[chosen], return_counts=True)
         keys = split.users[chosen] * split.train.n_items + split.items[chosen]
-        return cls(split.train, users, n_relevant, np.sort(keys), threshold, ns)
+        task = cls(split.train, users, n_relevant, np.sort(keys), threshold, ns)
+        if not len(task.warm):
+            raise InputError(
+                f"none of the {len(users):,} users with a relevant test rating has a training rating "
+                f"({split.name}); give a larger share to train on",
+                argument="train",
+            )
+        return task
+
+    @cached_property
+    def n_rated(self) -> Ints:
+        """(n,) how many training ratings each user has."""
+        return np.diff(self.train.matrix.indptr)[self.users]
+
+    @property
+    def warm(self) -> Ints:
+        """Which of the users, by place in ``users``, have training ratings."""
+        return np.flatnonzero(self.n_rated)
+
+    def relevant_pairs(self) -> tuple[Ints, Ints]:
+        """Return the positions of users and items of the relevant test ratings."""
+        users, items = np.divmod(self.keys, self.train.n_items)
+        return users, items
 
     def take(self, chosen: Ints) -> RankingTask:
         """Return the task for some of the users."""
@@ -145,7 +173,7 @@ class RankingTask:
 
     def n_candidates(self) -> Ints:
         """Return the number of items that each user has not rated in training."""
-        return self.train.n_items - np.diff(self.train.matrix.indptr)[self.users]
+        return self.train.n_items - self.n_rated
 
     @property
     def n_judged(self) -> int:
@@ -157,15 +185,23 @@ class RankingTask:
         return metrics.is_hit(positions, self.users, self.keys, self.train.n_items)
 
     def ask(self, recommender: Any, method: Method, progress: Progress | None = None) -> Any:
-        """Return the lists of a fitted recommender, as it gives them."""
+        """Return the lists of a fitted recommender, as it gives them.
+
+        The models of the package are asked for scores when they take part by name, so that all have the same
+        fallback, and the same order of equal scores.
+        """
+        if isinstance(recommender, BaseRecommender) and not method.recommender.startswith("object:"):
+            ranker = recommender.ranker_
+            by_scores = ByScores(lambda data: lambda users: ranker.block(users).total, None, self.threshold)
+            return by_scores.fit(recommender.data_).recommend(self.ids(), self.ns[-1])
         if isinstance(recommender, BaseRecommender):
             return recommender.recommend_many(self.ids(), self.ns[-1])
         return recommender.recommend(self.ids(), self.ns[-1])
 
     def value(self, answer: Any, method: Method) -> float:
-        """Return the mean nDCG at the first length."""
+        """Return the mean nDCG of warm users at the first length."""
         hits = self.hits(check_lists(answer, self, self.ns[-1], method.label)[0])
-        return float(metrics.user_metrics(hits, self.n_relevant, self.ns[0])["ndcg"].mean())
+        return float(metrics.user_metrics(hits, self.n_relevant, self.ns[0])["ndcg"][self.warm].mean())
 
     def score(self, answer: Any, method: Method, geometry: ItemGeometry | None) -> dict[str, Any]:
         """Return the fields of a record that depend on the lists."""
@@ -173,37 +209,39 @@ class RankingTask:
         hits, train = self.hits(positions), self.train
         by_length = [metrics.user_metrics(hits, self.n_relevant, n) for n in self.ns]
         n_raters = np.bincount(train.matrix.indices, minlength=train.n_items)
-        lists = [positions[:, :n] for n in self.ns]
+        warm, new = self.warm, np.flatnonzero(self.n_rated == 0)
+        lists = [positions[warm, :n] for n in self.ns]
         far = [
             None if geometry is None or n < 2 else metrics.diversity(some, geometry)
             for n, some in zip(self.ns, lists, strict=True)
         ]
-        everyone = np.arange(len(self.users))
+
+        def group(name: Activity, some: Ints) -> ActivityGroup:
+            return ActivityGroup(
+                name=name,
+                fewest=int(self.n_rated[some].min()),
+                most=int(self.n_rated[some].max()),
+                n_users=len(some),
+                metrics=_means(by_length, some),
+                groups=self._groups(by_length, some),
+            )
+
         return {
             "cuts": self.ns,
             "relevant": self.threshold,
-            "n_users": len(self.users),
-            "n_relevant": len(self.keys),
+            "n_users": len(warm),
+            "n_relevant": int(self.n_relevant[warm].sum()),
             "metrics": {
-                **_means(by_length, everyone),
+                **_means(by_length, warm),
                 "catalog": _rounded(metrics.list_coverage(some, train.n_items) for some in lists),
                 "popularity": tuple(metrics.popularity(some, n_raters) for some in lists),
                 "novelty": _rounded(metrics.novelty(some, n_raters, train.n_users) for some in lists),
                 "diversity": _rounded(far),
             },
-            "activity": [
-                ActivityGroup(
-                    name=name,
-                    fewest=int(counts.min()),
-                    most=int(counts.max()),
-                    n_users=len(some),
-                    metrics=_means(by_length, some),
-                    groups=self._groups(by_length, some),
-                )
-                for name, some, counts in _by_activity(np.diff(train.matrix.indptr)[self.users])
-            ],
+            "activity": [group(name, warm[some]) for name, some in _by_activity(self.n_rated[warm])],
+            "new": group("new", new) if len(new) else None,
             "events": events,
-            "groups": self._groups(by_length, everyone),
+            "groups": self._groups(by_length, warm),
         }
 
     def _groups(self, by_length: list[dict[str, Floats]], some: Ints) -> Groups:
@@ -288,16 +326,16 @@ def _means(by_length: list[dict[str, Floats]], some: Ints) -> Columns:
     return {name: _rounded(float(one[name][some].mean()) for one in by_length) for name in metrics.PER_USER}
 
 
-def _by_activity(counts: Ints) -> list[tuple[Activity, Ints, Ints]]:
-    """Return (name, users, their numbers of training ratings): the sparse users, and four quarters.
+def _by_activity(counts: Ints) -> list[tuple[Activity, Ints]]:
+    """Return (name, users), given their numbers of training ratings: the sparse users, and four quarters.
 
     Users with as many ratings are in the same quarter, so that quarters can differ in size, or be empty.
     """
     edges = np.quantile(counts, [0.25, 0.5, 0.75], method="inverted_cdf")
     quarter = np.searchsorted(edges, counts, side="left")
-    names: tuple[Activity, ...] = get_args(Activity)
+    names: tuple[Activity, ...] = get_args(Activity)[:5]
     members = [np.flatnonzero(counts <= SPARSE), *(np.flatnonzero(quarter == k) for k in range(4))]
-    return [(name, some, counts[some]) for name, some in zip(names, members, strict=True) if len(some)]
+    return [(name, some) for name, some in zip(names, members, strict=True) if len(some)]
 
 
 AnyTask: TypeAlias = RatingTask | RankingTask

@@ -15,6 +15,9 @@ user-knn          Σ_v s_uv x_vi over the k users nearest to u by cosine
 X has the ratings ("ratings") or ones ("seen"), and 0 where there is no rating. These are written out here
 because other packages' versions differ from what the literature tests, or predict ratings. Each is a function
 that learns from the data and returns a :data:`Scorer`; :class:`ByScores` makes a recommender of it.
+
+All have one fallback: users without training ratings, and users all of whose scores are equal, get the most
+liked items (:func:`most_liked`). The same order decides between equal scores.
 """
 
 from __future__ import annotations
@@ -85,8 +88,7 @@ def interactions(ratings: Ratings, values: Values = "ratings", threshold: float 
 def top_positions(scores: Scores, order: Ints, n: int) -> Ints:
     """Return the positions of the n highest scores of each row, -1 where fewer are finite.
 
-    Equal scores are taken in the order of ``order``, a permutation of the columns: any order with a meaning,
-    such as that of ids, would favor old or popular items.
+    Equal scores are taken in the order of ``order``, a permutation of the columns.
 
     >>> top_positions(np.array([[1.0, 3.0, 3.0, -np.inf]]), np.array([2, 1, 0, 3]), 4)
     array([[ 2,  1,  0, -1]])
@@ -101,9 +103,25 @@ def top_positions(scores: Scores, order: Ints, n: int) -> Ints:
     return np.where(np.isfinite(np.take_along_axis(shuffled, best, axis=1)), order[best], -1)
 
 
+def most_liked(ratings: Ratings, relevant: float | None = None) -> Ints:
+    """Return all items by how many relevant ratings they have, most first; of equal ones, in a hashed order.
+
+    For implicit feedback, that is how many users have them. (Any order with a meaning, such as that of ids,
+    would favor old items.)
+
+    >>> most_liked(Ratings.from_arrays([1, 1, 2, 2], list("abbc"), [1, 5, 4, 2])).tolist()[0]
+    1
+    """
+    counts = np.asarray(interactions(ratings, "liked", relevant).sum(axis=0)).ravel()
+    return np.lexsort((hashed(0, np.arange(ratings.n_items)), -counts))
+
+
 @dataclass
 class ByScores:
     """A recommender that ranks by the scores of all items; ``learn`` returns the scorer of a data set.
+
+    Users without ratings get the most liked items, and so do users all of whose scores are equal: equal
+    scores are in the order of :func:`most_liked`, where ratings from ``relevant`` on are likes.
 
     With ``distances`` between users, it learns from a data set and these. All settings of a search share
     them, and a search fits to a sample of the users: the cost of such a fit grows with the cube of the users.
@@ -117,6 +135,7 @@ class ByScores:
 
     learn: Callable[..., Scorer]
     distances: Callable[[Dataset], Floats] | None = None
+    relevant: float | None = None
 
     def fit(self, data: Dataset, distances: Floats | None = None) -> Self:
         """Learn from the ratings; ``distances`` are those of these data, if they are known."""
@@ -132,14 +151,16 @@ class ByScores:
         check_whole_number("n", n)
         ratings = self.data_.ratings
         at, matrix = ratings.user_positions(users), ratings.matrix
-        order = np.argsort(hashed(0, np.arange(ratings.n_items)), kind="stable")
-        out = np.full((len(at), min(n, ratings.n_items)), -1, dtype=np.int64)
-        step = max(1, BLOCK_ENTRIES // max(1, ratings.n_items))
-        for block in slices(len(at), step):
-            scores: Any = np.array(self.scores_(at[block]))
-            rated = matrix[at[block]]
+        order = most_liked(ratings, self.relevant)
+        out = np.tile(order[:n], (len(at), 1))  # for users without ratings
+        warm = np.flatnonzero(np.diff(matrix.indptr)[at])
+        for block in slices(len(warm), max(1, BLOCK_ENTRIES // max(1, ratings.n_items))):
+            some = at[warm[block]]
+            scores: Any = np.array(self.scores_(some))
+            rated = matrix[some]
             scores[np.repeat(np.arange(len(scores)), np.diff(rated.indptr)), rated.indices] = -np.inf
-            out[block] = top_positions(scores, order, n)
+            scores[np.isnan(scores)] = -np.inf
+            out[warm[block]] = top_positions(scores, order, n)
         return [ratings.items[row[row >= 0]].tolist() for row in out]
 
 
