@@ -21,7 +21,7 @@ import logging
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -29,10 +29,11 @@ from typing import Any, Literal
 import numpy as np
 
 from prefmover._typing import Bools, Floats, Ids, Ints
+from prefmover.data.columns import read_columns
 from prefmover.data.file_options import FileOptions, named_in_file_options
 from prefmover.data.ids import IdIndex, as_ids, frozen, show
 from prefmover.data.preferences import Preferences, preferences
-from prefmover.data.ratings import Ratings
+from prefmover.data.ratings import Ratings, row_numbers
 from prefmover.data.splits import Split, rating_times, time_table
 from prefmover.errors import InputError, MissingItemsWarning, UnknownIdError
 from prefmover.items.blocks import FeatureSource
@@ -45,7 +46,7 @@ __all__ = ["ABOUT", "Dataset", "geometry_follows_ratings", "geometry_from_rating
 ABOUT = ("name", "terms", "citation", "user_noun", "item_noun")
 """The facts of a data set that do not change with its ratings or its geometry."""
 
-PARTS = (*ABOUT, "ratings", "catalog", "_geometry", "_folds", "_times")
+PARTS = (*ABOUT, "ratings", "catalog", "_geometry", "_folds", "_times", "_rows")
 
 MakeGeometry = Callable[[Ratings], ItemGeometry]
 
@@ -89,6 +90,8 @@ class Dataset:
     times
         When each rating was given: anything that :func:`prefmover.data.splits.rating_times` takes, or a
         function that returns it, called when times are first needed.
+    rows
+        A function that returns the row of each rating in its file, from 0, as a table of ratings.
 
     Attributes
     ----------
@@ -112,6 +115,7 @@ class Dataset:
         item_noun: str = "item",
         folds: Callable[[Ratings], list[Split]] | None = None,
         times: Any = None,
+        rows: Callable[[], Ratings] | None = None,
     ) -> None:
         if missing not in ("error", "drop"):
             raise InputError(f'missing is {missing!r}; choose "error" or "drop"')
@@ -141,7 +145,7 @@ class Dataset:
         self.catalog: Catalog = items
         self.name, self.terms, self.citation = name, terms, citation
         self.user_noun, self.item_noun = user_noun, item_noun
-        self._geometry, self._folds = geometry, folds
+        self._geometry, self._folds, self._rows = geometry, folds, rows
         # A function's times are those of the ratings that were given, also if some of these are dropped.
         self._times: Ratings | Callable[[], Ratings] | None = None
         if times is not None:
@@ -211,6 +215,7 @@ class Dataset:
                     raise InputError(problem, argument="time") from None
             about: dict[str, Any] = {"user_noun": user_noun, "item_noun": item_noun}
             about |= {"name": Path(ratings).name, "terms": "your own", "times": times}
+            about["rows"] = partial(_read_rows, ratings, options)
             if not items and isinstance(features, Sequence) and not features:
                 options.refuse_item_options()
                 return cls(table, geometry_from_ratings, **about)
@@ -263,6 +268,13 @@ class Dataset:
             ways = "Dataset(ratings, times=...), FileOptions(time=COLUMN) for a file, or --time-column COLUMN"
             raise InputError(f"{problem}: {ways}")
         return frozen(rating_times(self.ratings, self._times() if callable(self._times) else self._times))
+
+    def rows(self) -> Ratings | None:
+        """Return the row of each rating in its file, from 0, as a table; None if there is no file.
+
+        Rows that were left out of the data set are in the table, too.
+        """
+        return None if self._rows is None else self._rows()
 
     @cached_property
     def ratings_per_item(self) -> Ints:
@@ -333,8 +345,9 @@ class Dataset:
         if isinstance(geometry, ItemGeometry) and geometry is not vars(self).get("geometry"):
             about: dict[str, Any] = {name: getattr(self, name) for name in ABOUT}
             return Dataset(
-                self.ratings, geometry, self.catalog, folds=self._folds, times=self._times, **about
-            )
+                self.ratings, geometry, self.catalog, folds=self._folds, times=self._times, rows=self._rows,
+                **about,
+            )  # fmt: skip
         return self._with(_geometry=geometry)  # the one that was made here, or one that is made when needed
 
     def _with(self, **changes: Any) -> Dataset:
@@ -364,17 +377,19 @@ class Dataset:
             catalog = titles.aligned(new)
         about: dict[str, Any] = {name: getattr(self, name) for name in ABOUT}
         longer = self.ratings.with_items(whole.items)
-        return Dataset(longer, whole, self.catalog.extended(catalog), times=self._times, **about)
+        return Dataset(
+            longer, whole, self.catalog.extended(catalog), times=self._times, rows=self._rows, **about
+        )
 
     def digest(self) -> str:
         """Return a digest of ratings and scale: of all that decides what users prefer."""
         return hashlib.sha256(f"{self.ratings.digest()} {self.ratings.scale!r}".encode()).hexdigest()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle the geometry rather than a caller's function that makes it; folds and times are left out."""
+        """Pickle the geometry, not a caller's function that makes it; folds, times and rows are left out."""
         # A geometry that follows the ratings is made again for other ratings, there as here.
         kept = self._geometry if geometry_follows_ratings(self) else self.geometry
-        return {**self.__dict__, "_geometry": kept, "_folds": None, "_times": None}
+        return {**self.__dict__, "_geometry": kept, "_folds": None, "_times": None, "_rows": None}
 
     def folds(self) -> list[Split]:
         """Return the splits that the data set was published with, such as u1 to u5 of ml-100k."""
@@ -385,6 +400,12 @@ class Dataset:
     def __repr__(self) -> str:
         sizes = repr(self.ratings).removeprefix("Ratings(")
         return f"Dataset({self.name}: {sizes}" if self.name else f"Dataset({sizes}"
+
+
+def _read_rows(path: str | PathLike[str], options: FileOptions) -> Ratings:
+    """Return the row of each rating in a file, as a table."""
+    roles = {"user": options.user, "item": options.item, "rating": options.rating}
+    return row_numbers(read_columns(path, roles, options))
 
 
 def geometry_if(data: Dataset, needed: bool) -> ItemGeometry | None:

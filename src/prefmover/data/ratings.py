@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -46,7 +46,7 @@ from prefmover.errors import InputError
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Ratings", "Scale", "from_columns", "one_user"]
+__all__ = ["Ratings", "Scale", "from_columns", "one_user", "row_numbers"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -462,6 +462,20 @@ def from_columns(
     item_ids, cols = encode(items, "item", lambda k: origin.at(k, item_name), parse=columns.are_texts)
     triples = Triples(rows, cols, values, user_ids, item_ids, origin, rating_name, meaning.noun)
     return _from_triples(triples, meaning)
+
+
+def row_numbers(columns: Columns) -> Ratings:
+    """Return a table with the row, from 0, of each rating; two ratings of one user and item are an error.
+
+    >>> row_numbers(Columns((["b", "a"], [7, 7]), ("user", "item"), Origin()))["a"]
+    {7: 1.0}
+    """
+    users, items = columns.values[:2]
+    numbered = replace(
+        columns, values=(users, items, np.arange(len(users), dtype=np.float64)),
+        names=(*columns.names[:2], "row"), implicit=False, guessed=False,
+    )  # fmt: skip
+    return from_columns(numbered, zeros="rating")
 
 
 def _from_triples(triples: Triples, meaning: Meaning) -> Ratings:

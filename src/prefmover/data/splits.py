@@ -12,6 +12,7 @@ positions stay the same, and in the test set.
 :func:`k_fold`             every rating is tested once
 :func:`by_time`            the earliest ratings train, the latest test
 :func:`leave_last_out`     each user's last ratings test
+:func:`masked_split`       any part, such as that of a file (:mod:`prefmover.data.public_split`)
 :func:`validation_split`   a part of the *training* ratings of a split, for choices; made in the same way
 =========================  ==============================================================================
 
@@ -45,6 +46,7 @@ __all__ = [
     "in_seconds",
     "k_fold",
     "leave_last_out",
+    "masked_split",
     "published_folds",
     "random_split",
     "rating_times",
@@ -84,6 +86,9 @@ class Split:
     times
         (train.n_ratings,) times of the training ratings, in the order of ``train.matrix.data``; None for a
         split that needed none.
+    held
+        (train.n_ratings,) the training ratings that were published as the validation part; None for a split
+        without one.
     """
 
     train: Ratings
@@ -93,6 +98,7 @@ class Split:
     name: str
     kind: Kind = "random"
     times: Floats | None = None
+    held: Bools | None = None
 
     def test_pairs(self) -> list[tuple[Any, Any]]:
         """Return the (user id, item id) pairs of the test ratings."""
@@ -160,7 +166,7 @@ def random_split(
         rank[order] = np.arange(n) - ratings.matrix.indptr[rows[order]]
         chosen = rank < quota[rows]
     name = f"{chosen.sum():,} of {n:,} ratings, seed {seed}" + (", by user" if stratify else "")
-    return _split(ratings, chosen, name, kind=stratify or "random")
+    return masked_split(ratings, chosen, name, kind=stratify or "random")
 
 
 def k_fold(ratings: Ratings, folds: int = 5, seed: int = 0) -> list[Split]:
@@ -174,7 +180,7 @@ def k_fold(ratings: Ratings, folds: int = 5, seed: int = 0) -> list[Split]:
         raise InputError(f"folds is {folds!r}; give a whole number from 2 to {ratings.n_ratings:,}")
     fold = np.empty(ratings.n_ratings, np.int64)
     fold[np.argsort(_random_keys(ratings, seed), kind="stable")] = np.arange(ratings.n_ratings) % folds
-    return [_split(ratings, fold != k, f"fold {k + 1} of {folds}, seed {seed}") for k in range(folds)]
+    return [masked_split(ratings, fold != k, f"fold {k + 1} of {folds}, seed {seed}") for k in range(folds)]
 
 
 def by_time(ratings: Ratings, times: Any, train: float = 0.8) -> Split:
@@ -198,7 +204,8 @@ def by_time(ratings: Ratings, times: Any, train: float = 0.8) -> Split:
     when, n = rating_times(ratings, times), ratings.n_ratings
     chosen = np.zeros(n, bool)
     chosen[np.lexsort((_random_keys(ratings, 0), when))[: round(train * n)]] = True
-    return _split(ratings, chosen, f"the first {chosen.sum():,} of {n:,} ratings", kind="time", times=when)
+    name = f"the first {chosen.sum():,} of {n:,} ratings"
+    return masked_split(ratings, chosen, name, kind="time", times=when)
 
 
 def leave_last_out(ratings: Ratings, times: Any, n: int = 1) -> Split:
@@ -221,14 +228,15 @@ def leave_last_out(ratings: Ratings, times: Any, n: int = 1) -> Split:
     if not has_more.any():
         raise InputError(f"no user has more than {n} ratings; there is nobody to leave the last {n} out of")
     name = f"all but the last {n} of each user"
-    return _split(ratings, ~(has_more & (rank < n)), name, kind="last", times=when)
+    return masked_split(ratings, ~(has_more & (rank < n)), name, kind="last", times=when)
 
 
 def validation_split(split: Split, train: float = 0.8, seed: int = 0) -> Split:
     """Split the training ratings of a split again, in the same way; its test ratings play no part.
 
     Choices, such as that of a penalty, may look at this split only. A split by time is divided at an earlier
-    time, and one that leaves the last ratings out leaves out the last of the others.
+    time, and one that leaves the last ratings out leaves out the last of the others. One that was published
+    with a validation part has that.
 
     >>> ratings = Ratings.from_arrays([1, 1, 1, 2, 2, 2], list("abcabc"), [5, 4, 3, 2, 1, 5])
     >>> outer = random_split(ratings, 0.5)
@@ -236,6 +244,8 @@ def validation_split(split: Split, train: float = 0.8, seed: int = 0) -> Split:
     >>> (outer.train.n_ratings, inner.train.n_ratings, inner.n_test)
     (3, 2, 1)
     """
+    if split.held is not None:
+        return masked_split(split.train, ~split.held, f"validation part of {split.name}")
     if split.kind == "time":
         return by_time(split.train, split.times, train)
     if split.kind == "last":
@@ -263,6 +273,7 @@ def take_part(split: Split, users: Ints | None = None, items: Ints | None = None
         items=np.searchsorted(items, split.items[own]),
         ratings=split.ratings[own],
         times=None if split.times is None else split.times[kept],
+        held=None if split.held is None else split.held[kept],
         name=f"{split.name}, {len(users):,} users, {len(items):,} items",
     )
 
@@ -295,7 +306,7 @@ def published_folds(ratings: Ratings, folds: Iterable[tuple[Ratings, Ratings]]) 
         train_mask, test_mask = mask(train, f"train of {name}"), mask(test, f"test of {name}")
         if (train_mask & test_mask).any():
             raise InputError(f"{name} has the same ratings in train and test")
-        return _split(ratings, train_mask, name, test_mask)
+        return masked_split(ratings, train_mask, name, test_mask)
 
     return [split(f"published fold {k}", *parts) for k, parts in enumerate(folds, 1)]
 
@@ -328,7 +339,7 @@ def _random_keys(ratings: Ratings, seed: int) -> npt.NDArray[np.uint64]:
     return hashed(int(seed), np.arange(ratings.n_ratings))
 
 
-def _split(
+def masked_split(
     ratings: Ratings,
     train_mask: Bools,
     name: str,
@@ -336,7 +347,16 @@ def _split(
     *,
     kind: Kind = "random",
     times: Floats | None = None,
+    held: Bools | None = None,
 ) -> Split:
+    """Return the split that two masks over the ratings say; by default all others are test ratings.
+
+    ``times`` are those of all ratings, and ``held`` is a mask over the training ratings.
+
+    >>> ratings = Ratings.from_arrays([1, 1, 2], list("aba"), [5, 4, 3])
+    >>> masked_split(ratings, np.array([True, False, True]), "by hand").test_pairs()
+    [(1, 'b')]
+    """
     from scipy.sparse import csr_array
 
     test_mask = ~train_mask if test_mask is None else test_mask
@@ -348,7 +368,7 @@ def _split(
     users, items = ratings.rows()[test_mask], matrix.indices[test_mask].astype(np.int64)
     train_ratings = Ratings(train, ratings.users, ratings.items, ratings.scale)
     when = None if times is None else times[train_mask]
-    return Split(train_ratings, users, items, matrix.data[test_mask], name, kind, when)
+    return Split(train_ratings, users, items, matrix.data[test_mask], name, kind, when, held)
 
 
 def in_seconds(times: Floats) -> Floats:

@@ -10,7 +10,7 @@ from pathlib import Path
 from prefmover.dataset import Dataset
 from prefmover.datasets import cinema, folders, movielens, other_domains
 from prefmover.datasets.folders import Files
-from prefmover.datasets.reading import assemble, check_counts, read_times
+from prefmover.datasets.reading import assemble, check_counts, read_rows, read_times
 from prefmover.datasets.registry import SOURCES, Source, find_source
 from prefmover.datasets.synthesis import synthetic
 from prefmover.errors import InputError
@@ -71,5 +71,6 @@ def _read_movielens(source: Source, files: Files) -> Dataset:
     items = movielens.read_items(files, source)
     folds = partial(movielens.read_folds, files, source) if source.form == "u" else None
     times = partial(read_times, files, source.needs[0], movielens.RATINGS[source.form])
+    rows = partial(read_rows, files, source.needs[0], movielens.RATINGS[source.form])
     geometry = partial(movielens.best_geometry, source, files, ratings, items)
-    return assemble(source, files, ratings, items, geometry, folds=folds, times=times)
+    return assemble(source, files, ratings, items, geometry, folds=folds, times=times, rows=rows)

@@ -38,6 +38,7 @@ from prefmover.datasets.reading import (
     assemble,
     most_used,
     read_ratings,
+    read_rows,
     read_times,
     refuse_repeats,
 )
@@ -89,7 +90,11 @@ def read_books(source: Source, files: Files) -> Dataset:
     ids, titles = books["book_id"], [title.strip() for title in books["title"]]
     years = [parse_year(year) or 0 for year in books.get("original_publication_year", [""] * len(ids))]
     catalog = Catalog(ids, titles, years, most_used(shelves, ids, MOST_SHELVES))
-    return assemble(source, files, ratings, catalog, lambda: _vectors(shelves, catalog, books["authors"]))
+    return assemble(
+        source, files, ratings, catalog,
+        lambda: _vectors(shelves, catalog, books["authors"]),
+        rows=partial(read_rows, files, "ratings.csv", BOOK_RATINGS),
+    )  # fmt: skip
 
 
 def _shelves(files: Files, books: dict[str, Any]) -> Tags:
@@ -159,6 +164,7 @@ def read_music(source: Source, files: Files) -> Dataset:
     return assemble(
         source, files, ratings, catalog,
         lambda: features.from_tags(artist_ids, tags, ids=catalog.ids, name="user tags"),
+        rows=partial(read_rows, files, "user_artists.dat", PLAYS),
     )  # fmt: skip
 
 
@@ -191,4 +197,5 @@ def read_tweets(source: Source, files: Files) -> Dataset:
         source, files, ratings, catalog,
         lambda: features.from_genres(catalog.ids, catalog.genres),
         times=partial(read_times, files, "ratings.dat", TWEETS),
+        rows=partial(read_rows, files, "ratings.dat", TWEETS),
     )  # fmt: skip

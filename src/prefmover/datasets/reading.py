@@ -13,7 +13,7 @@ from prefmover._typing import Ids, Ints
 from prefmover.data.columns import Columns
 from prefmover.data.delimited import BLOCK, SEPARATORS, Delimited, Kind, Origin
 from prefmover.data.ids import from_arrow
-from prefmover.data.ratings import Ratings, from_columns
+from prefmover.data.ratings import Ratings, from_columns, row_numbers
 from prefmover.dataset import Dataset
 from prefmover.datasets.folders import Files
 from prefmover.datasets.registry import Counts, Source
@@ -29,6 +29,7 @@ __all__ = [
     "check_counts",
     "most_used",
     "read_ratings",
+    "read_rows",
     "read_times",
     "refuse_repeats",
 ]
@@ -121,6 +122,14 @@ def read_times(files: Files, name: str, layout: Layout) -> Ratings:
     """Return the times in a file of users, items, ratings and times, as a table."""
     *_, rating, time = layout.columns
     return read_ratings(files, name, replace(layout, columns={**layout.columns, rating: None, time: "float"}))
+
+
+def read_rows(files: Files, name: str, layout: Layout) -> Ratings:
+    """Return the rows of a file of users, items and more, as a table."""
+    user, item = list(layout.columns)[:2]
+    pair = {column: kind if column in (user, item) else None for column, kind in layout.columns.items()}
+    columns, origin = replace(layout, columns=pair).read(files, name)
+    return row_numbers(Columns((columns[user], columns[item]), (user, item), origin))
 
 
 def refuse_repeats(ids: Any, what: str, origin: Origin) -> None:

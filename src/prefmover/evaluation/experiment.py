@@ -120,6 +120,9 @@ Whole = Annotated[int, BeforeValidator(_no_bool), Field(ge=0, lt=2**63)]
 REPEATABLE = {"items", "features", *(one.name for one in SETTINGS if one.kind is list)}
 """Settings that are options with one value each, as often as needed."""
 
+ONE_SPLIT = ("time", "last", "file")
+"""Protocols with one split for each share."""
+
 GROWING = {"recommenders", "task", "train", "repeats", "panels", "title"}
 """Settings that may differ between runs in one folder: the folder then covers both."""
 
@@ -207,10 +210,15 @@ class Experiment(FileSettings):
         default="rating",
         description="What is judged: predicted ratings (rating), recommended lists (ranking), or both",
     )
-    protocol: Literal["random", "k-fold", "published", "time", "last"] = Field(
+    protocol: Literal["random", "k-fold", "published", "time", "last", "file"] = Field(
         default="random",
         description="Kind of split: random, k-fold with as many folds as repeats, published folds, by time "
-        "(the earliest ratings train), or last (each user's last ratings are tested)",
+        "(the earliest ratings train), last (each user's last ratings are tested), or that of a file (split)",
+    )
+    split: str = Field(
+        default="",
+        description="File of a public split: .npz or text, with 0 (training), 1 (validation) or 2 (test) "
+        "for each rating in the order of its file; a path from here, or from the folder of data sets",
     )
     train: Shares = Field(default=(0.8,), description="Shares of the ratings to train on (.8 or 4:1)")
     repeats: Whole = Field(default=5, ge=1, description="Random splits per share, or number of folds")
@@ -244,6 +252,12 @@ class Experiment(FileSettings):
     )
     title: str = Field(default="", description="Title of the report")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _file(cls, values: Any) -> Any:
+        """Take a split in a file for a protocol."""
+        return {"protocol": "file", **values} if isinstance(values, dict) and values.get("split") else values
+
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if bool(self.dataset) == bool(self.ratings):
@@ -257,7 +271,9 @@ class Experiment(FileSettings):
         for name in unused:
             if getattr(self, name) != _default(name):
                 raise ValueError(f"{name} applies to random splits; protocol is {self.protocol!r}")
-        if self.protocol in ("time", "last") and self.repeats not in (1, _default("repeats")):
+        if bool(self.split) != (self.protocol == "file"):
+            raise ValueError(f"protocol is {self.protocol!r}; give split, a file, with protocol 'file' only")
+        if self.protocol in ONE_SPLIT and self.repeats not in (1, _default("repeats")):
             raise ValueError(f"repeats is {self.repeats}; there is one split by {self.protocol}")
         if self.file_options.time and self.protocol not in ("time", "last"):
             raise ValueError(f"time_column is for protocol time or last; protocol is {self.protocol!r}")
@@ -279,8 +295,8 @@ class Experiment(FileSettings):
 
     @property
     def n_splits(self) -> int:
-        """Splits for each share; there is one by time."""
-        return 1 if self.protocol in ("time", "last") else self.repeats
+        """Splits for each share; there is one by time, and one in a file."""
+        return 1 if self.protocol in ONE_SPLIT else self.repeats
 
     @property
     def tasks(self) -> tuple[Task, ...]:

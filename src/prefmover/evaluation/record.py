@@ -111,6 +111,7 @@ class DataInfo(FrozenModel):
     distances: str  # between items; empty if each split has its own
     geometry: str  # name of the item geometry
     times: str = ""  # of the ratings; empty without times
+    split: str = ""  # codes of the ratings; empty without a file
     preferences: str = ""  # with the scale, if the caller's data set has its own
 
 
@@ -254,7 +255,8 @@ def record_key(protocol: str, share: float, repeat: int, recommender: str, task:
     >>> record_key("time", 0.8, 0, "ease", "ranking")
     'lists-time-0.8-0-ease'
     """
-    split = {"random": f"{share:g}", "time": f"time-{share:g}", "last": "last"}.get(protocol, "folds")
+    named = {"random": f"{share:g}", "time": f"time-{share:g}", "last": "last", "file": "file"}
+    split = named.get(protocol, "folds")
     name = re.sub(r"[^\w.+-]", "_", recommender.replace(":", "."), flags=re.ASCII)
     if "_" in name or len(name) > 80:  # two names must not share a file
         name = f"{name[:80]}-{sha256(recommender.encode()).hexdigest()[:8]}"

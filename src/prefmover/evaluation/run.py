@@ -17,15 +17,18 @@ from functools import cached_property
 from hashlib import sha256
 from itertools import groupby, product
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from prefmover._format import duration
 from prefmover._typing import Floats, Progress
+from prefmover.data.public_split import public_split, read_codes
 from prefmover.data.scale import Scale
 from prefmover.data.splits import Split, by_time, k_fold, leave_last_out, random_split, rating_times
 from prefmover.dataset import Dataset, geometry_follows_ratings
+from prefmover.datasets.folders import data_folders
 from prefmover.errors import InputError
 from prefmover.evaluation.baselines.rankers import relevant_from
 from prefmover.evaluation.compute import TrainTest, compute_record
@@ -234,11 +237,15 @@ def run_experiment(
             argument="task",
         )
     _check_relevant(experiment, data)
-    info, run_folder = _identify(data, when, is_given), None if folder is None else RunFolder(folder)
+    public = _public_split(experiment, data)
+    info = _identify(data, when, is_given, public)
+    run_folder = None if folder is None else RunFolder(folder)
     with open_executor(executor, n_threads) as runs:
         # A recommender that cannot do the task is an error, before a folder is made.
         jobs = _all_jobs(experiment, objects or {})
-        run = _Run(experiment, data, when, objects or {}, jobs, runs, progress, tell or (lambda line: None))
+        run = _Run(
+            experiment, data, when, public, objects or {}, jobs, runs, progress, tell or (lambda line: None)
+        )
         if run_folder is None:
             records = {record.key: record for record in run.missing_records({})}
         else:
@@ -268,6 +275,16 @@ def _checked_times(experiment: Experiment, data: Dataset, times: Any) -> Floats 
     return rating_times(data.ratings, times)
 
 
+def _public_split(experiment: Experiment, data: Dataset) -> Split | None:
+    """Return the split in the file that the settings name, if there is one."""
+    if not experiment.split:
+        return None
+    path = Path(experiment.split)
+    places = [path, *(folder / path for folder in data_folders())]
+    found = next((place for place in places if place.is_file()), path)
+    return public_split(data.ratings, read_codes(found), data.rows())
+
+
 def _check_relevant(experiment: Experiment, data: Dataset) -> None:
     """Raise an error if no rating is relevant, before a folder is made."""
     if "ranking" not in experiment.tasks:
@@ -281,13 +298,16 @@ def _check_relevant(experiment: Experiment, data: Dataset) -> None:
         )
 
 
-def _identify(data: Dataset, times: Floats | None, is_given: bool) -> DataInfo:
+def _identify(data: Dataset, times: Floats | None, is_given: bool, public: Split | None) -> DataInfo:
     facts, ratings = {"ratings": data.ratings.digest()}, data.ratings
     inferred = ratings.implicit or ratings.scale == Scale.from_ratings(ratings.matrix.data)
     if is_given and not inferred:  # else the settings say it
         facts["preferences"] = data.digest()[:16]
     if times is not None:
         facts["times"] = sha256(np.ascontiguousarray(times).tobytes()).hexdigest()[:16]
+    if public is not None:
+        held = b"" if public.held is None else public.held.tobytes()
+        facts["split"] = sha256(public.train.digest().encode() + held).hexdigest()[:16]
     if geometry_follows_ratings(data):
         return DataInfo(distances="", geometry="from each split's training ratings", **facts)
     if data.geometry is None:
@@ -320,6 +340,7 @@ class _Run:
     experiment: Experiment
     data: Dataset
     times: Floats | None
+    public: Split | None
     objects: Mapping[str, AnyRecommender]
     jobs: dict[str, _Job]
     executor: Executor
@@ -373,6 +394,9 @@ class _Run:
             split = by_time(ratings, self.times, share)
         elif e.protocol == "last":
             split = leave_last_out(ratings, self.times)
+            share = round(split.train.n_ratings / ratings.n_ratings, 6)
+        elif self.public is not None:
+            split = self.public
             share = round(split.train.n_ratings / ratings.n_ratings, 6)
         else:
             folds = self.folds
