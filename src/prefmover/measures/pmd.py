@@ -3,7 +3,7 @@ r"""The Preference Mover's Distance: the least work that turns one user's prefer
 .. math:: D(u, v) = \min_W \sum_{i \in I_u} \sum_{j \in I_v} W_{ij}\, d(i, j)
           \quad\text{subject to}\quad W \mathbb 1 = p_u,\; W^T \mathbb 1 = p_v,\; W \ge 0
 
-with p_u(i) = r_ui / Σ_j r_uj (Meng et al., "PMD: A New User Distance for Recommender Systems", eq. 3).
+with p_u(i) = r_ui / Σ_j r_uj (Meng et al., ECIR 2020, doi 10.1007/978-3-030-45442-5_34).
 A metric whenever d is one; defined for users who have rated no item in common.
 """
 

@@ -39,7 +39,7 @@ BOBADILLA = (
 PATRA = "Patra, Launonen, Ollikainen, Nandi: A new similarity measure, Knowledge-Based Systems 82, 2015"
 WANG = "Wang, Deng, Gao, Zhang: A hybrid user similarity model, Information Sciences 418, 2017"
 PREFMOVER = "prefmover, an extension (docs/measures.md)"
-MENG = "Meng, Liu, Liao, Guo, Chen: PMD: a new user distance for recommender systems"
+MENG = "Meng, Dai, Yan, Cheng, Liu, Guo, Liao, Chen: PMD, ECIR 2020, doi 10.1007/978-3-030-45442-5_34"
 
 _SIG_1 = 1 / (1 + exp(-1))
 
