@@ -10,6 +10,7 @@ Nobody types a figure. A page names what it shows, and this program writes it be
 The sources are the records of experiments (``docs/results/**``, written by ``prefmover evaluate``) and the
 output of benchmarks (``docs/benchmarks/*.json``, by ``benchmarks/bench_X.py --write``). ``BLOCKS`` and
 ``VALUES`` say what each name stands for. ``tests/docs/test_figures.py`` fails if a page differs from them.
+Figures of a run without records stay as they are.
 """
 
 from __future__ import annotations
@@ -44,6 +45,10 @@ DATASETS = {
 }
 
 
+class NoRecordsError(Exception):
+    """A run has not been computed yet."""
+
+
 def main() -> None:
     """Write the figures of every page, and say which pages changed."""
     for page in pages():
@@ -63,10 +68,16 @@ def fill(text: str, page: Path) -> str:
     """Return the text of a page with the figures of its sources."""
 
     def block(match: re.Match[str]) -> str:
-        return f"{match[1]}{_named(BLOCKS, match[2], page).strip()}\n{match[4]}"
+        try:
+            return f"{match[1]}{_named(BLOCKS, match[2], page).strip()}\n{match[4]}"
+        except NoRecordsError:
+            return match[0]
 
     def value(match: re.Match[str]) -> str:
-        return f"{match[1]}{_named(VALUES, match[2], page)}{match[4]}"
+        try:
+            return f"{match[1]}{_named(VALUES, match[2], page)}{match[4]}"
+        except NoRecordsError:
+            return match[0]
 
     return VALUE.sub(value, BLOCK.sub(block, text))
 
@@ -108,10 +119,12 @@ class Cell:
 
 @cache
 def records(folder: str) -> list[Any]:
-    """Return the records of a run, such as ``"ranking/lastfm"``."""
+    """Return the records of a run, such as ``"ranking/lastfm"``, at least one."""
     from prefmover.evaluation.folder import RunFolder
 
-    return list(RunFolder(RESULTS / folder).records().values())
+    if not (found := list(RunFolder(RESULTS / folder).records().values())):
+        raise NoRecordsError(folder)
+    return found
 
 
 @cache

@@ -39,7 +39,9 @@ def test_no_figure_is_typed(page):
 
 def test_a_wrong_figure_is_found(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text("The error is .7123, 12x as fast. <!-- figure: records -->1<!-- /figure -->")
+    page.write_text(
+        "The error is .7123, 12x as fast. <!-- figure: lowest ml-100k ratios -->1<!-- /figure -->"
+    )
     assert figures.fill(page.read_text(), page) != page.read_text()
     assert [match[0] for match in RESULT.finditer(typed(page))] == [".7123", "12x"]
     with pytest.raises(SystemExit, match="there is no figure 'nothing'"):

@@ -65,7 +65,7 @@ def test_damaged_packing(folder, damage):
         RunFolder(folder).records()
 
 
-RUNS = [file.parent for file in (Path(__file__).parents[2] / "docs" / "results").rglob("experiment.json")]
+RUNS = [file.parent for file in (Path(__file__).parents[2] / "docs" / "results").rglob("records.jsonl.gz")]
 
 
 @pytest.mark.parametrize("path", RUNS, ids=lambda path: f"{path.parent.name}-{path.name}")

@@ -93,6 +93,13 @@ def test_what_lists_hold(lists):
     geometry = ItemGeometry.from_vectors(list("abcdef"), np.eye(6) + np.arange(6)[:, None])
     assert metrics.list_coverage(positions, 6) == len(set(flat)) / 6
     assert metrics.popularity(positions, raters) == (np.median(raters[flat]) if flat else 0)
+    assert metrics.average_popularity(positions, raters) == pytest.approx(
+        np.mean(raters[flat]) if flat else 0
+    )
+    assert metrics.gini(positions, 6) == pytest.approx(slow.gini([flat.count(item) for item in range(6)]))
+    assert metrics.tail_share(positions, raters) == (
+        np.mean([item in slow.tail(raters) for item in flat]) if flat else 0
+    )
     bits = [-math.log2((raters[item] + 1) / 21) for item in flat]
     assert metrics.novelty(positions, raters, n_users) == pytest.approx(np.mean(bits) if bits else 0)
     far = metrics.diversity(positions, geometry)
@@ -101,6 +108,24 @@ def test_what_lists_hold(lists):
         assert far == pytest.approx(slow.diversity(lists, lambda i, j: cell[i, j]))
     else:
         assert far is None
+
+
+@given(st.dictionaries(st.integers(0, 19), st.floats(0, 1)))
+def test_packed_values_are_unpacked(values):
+    users, given_ = np.array([*values], np.int64), np.array([*values.values()])
+    found = metrics.unpacked(metrics.packed(given_, users, 20))
+    assert len(found) == 20
+    assert np.isnan(np.delete(found, users)).all()
+    assert found[users] == pytest.approx(given_, abs=0.5 / 254)
+
+
+def test_a_sample_of_many_users_is_kept(monkeypatch):
+    monkeypatch.setattr(metrics, "MAX_PACKED", 10)
+    values, users = np.linspace(0, 1, 40), np.arange(0, 80, 2)
+    found = metrics.unpacked(metrics.packed(values, users, 80))
+    again = metrics.unpacked(metrics.packed(1 - values, users, 80))
+    assert (np.isnan(found) == np.isnan(again)).all()
+    assert (~np.isnan(found)).sum() == 10
 
 
 @pytest.mark.parametrize(

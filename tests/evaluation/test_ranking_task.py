@@ -158,13 +158,25 @@ def test_a_record_matches_the_slow_twin(few):
         counts = {
             i: split.train.matrix[:, [few.ratings.item_positions([i])[0]]].nnz for one in top for i in one
         }
-        assert record.metrics["popularity"][at] == np.median([counts[i] for one in top for i in one])
+        raters = [counts[i] for one in top for i in one]
+        assert record.metrics["popularity"][at] == np.median(raters)
+        assert record.metrics["average_popularity"][at] == pytest.approx(np.mean(raters), abs=1e-7)
+        flat = few.ratings.item_positions([i for one in top for i in one])
+        times = np.bincount(flat, minlength=few.n_items)
+        assert record.metrics["gini"][at] == pytest.approx(slow.gini(times.tolist()), abs=1e-7)
+        in_tail = np.isin(flat, [*slow.tail(np.diff(split.train.matrix.tocsc().indptr).tolist())])
+        assert record.metrics["tail"][at] == pytest.approx(in_tail.mean(), abs=1e-7)
         by_n = {user: len(split.train[user]) for user in relevant}
         for group in record.activity:
             some = [u for u in relevant if group.fewest <= by_n[u] <= group.most]
             assert len(some) == group.n_users
             mean = np.mean([each[u]["ndcg"] for u in some])
             assert group.metrics["ndcg"][at] == pytest.approx(mean, abs=1e-7)
+        if at == 0:
+            users = few.ratings.user_positions(list(each))
+            found = metrics.unpacked(record.per_user)
+            assert np.isnan(np.delete(found, users)).all()
+            assert found[users] == pytest.approx([one["ndcg"] for one in each.values()], abs=0.5 / 254)
         assert sum(record.groups.n) == record.n_users
         assert sum(record.groups.sums[at]) / record.n_users == pytest.approx(record.main[at], abs=1e-5)
 

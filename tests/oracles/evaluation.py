@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from prefmover.data.splits import hashed
 from prefmover.measures import find_measure, pairwise, weight
 
 
@@ -60,3 +61,21 @@ def diversity(lists, distance):
         if pairs:
             means.append(sum(distance(i, j) for i, j in pairs) / len(pairs))
     return sum(means) / len(means)
+
+
+def gini(counts):
+    """Return the mean difference of two of the counts, over twice their mean."""
+    total = sum(counts)
+    pairs = [abs(a - b) for a in counts for b in counts]
+    return sum(pairs) / len(pairs) / (2 * total / len(counts)) if total else 0.0
+
+
+def tail(raters):
+    """Return the least rated items, one after the other, while they have at most a fifth of all ratings."""
+    items, ratings = set(), 0
+    for item in sorted(range(len(raters)), key=lambda i: (raters[i], int(hashed(0, np.array([i]))[0]))):
+        ratings += raters[item]
+        if 5 * ratings > sum(raters):
+            break
+        items.add(item)
+    return items

@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import ttest_rel
 
 from prefmover.evaluation import Experiment, run_experiment
+from prefmover.evaluation.metrics import packed
 from prefmover.evaluation.recommenders import Method
 from prefmover.evaluation.record import ActivityGroup, Events, Groups, Record, RunInfo, Trial, Tuning
 from prefmover.report import write_report
@@ -31,6 +32,7 @@ def make_list_record(
         "hit_rate": (min(1, 2 * ndcg),),
     }  # fmt: skip
     others = {"catalog": (0.5,), "popularity": (40.0,), "novelty": (3.0,), "diversity": (0.8,)}
+    others |= {"gini": (0.7,), "average_popularity": (50.0,), "tail": (0.1,)}
     activity = [
         ActivityGroup(name=name, fewest=k, most=k + 9, n_users=50, metrics=metrics, groups=groups)
         for k, name in enumerate(("sparse", "quarter 4"))
@@ -45,6 +47,7 @@ def make_list_record(
         cuts=(10,), relevant=4.0, n_users=100, n_relevant=150, settings={"penalty": 10.0} if trials else {},
         tuning=tuned if trials else None, metrics=metrics | others,
         activity=tuple(activity), events=events or Events(), groups=groups,
+        per_user=packed(np.clip(ndcg + np.tile(wave, 5), 0, 1), np.arange(100), 120),
         run=RunInfo(
             seconds=seconds, fit_seconds=seconds / 2, answer_seconds=seconds / 2,
             trial_seconds=(1.0,) * trials,

@@ -13,13 +13,31 @@ hit_rate    1 if there is a hit
 
 All are means over users with R > 0. An empty place in a list that is too short is no hit.
 
+What all lists together hold says how fair they are to items. With c_j the number of lists that have item j,
+n_j the number of its training ratings, and m items, c_(1) ≤ ... ≤ c_(m),
+
+==================  ==========================================================================
+catalog             the share of items with c_j > 0
+gini                Σ_i (2i - m - 1) c_(i) / (m Σ_j c_j): 0 if all items are listed equally often,
+                    near 1 if all lists are the same
+popularity          the median of n_j over the places of all lists
+average_popularity  the mean, Σ_j c_j n_j / Σ_j c_j
+tail                the share of places with an item of the long tail: the least rated items that
+                    together have a fifth of the training ratings
+==================  ==========================================================================
+
+(H. Abdollahpouri, R. Burke, B. Mobasher, "Managing popularity bias in recommender systems with personalized
+re-ranking", FLAIRS 2019, for the average popularity and the tail of a fifth.)
+
 Definitions elsewhere: nDCG equals scikit-learn's ``ndcg_score`` with gains of 0 and 1, and implicit's. They
 differ here: LensKit's nDCG divides by max(1, log2 k), unless its rank weight has an offset of 1, its recall
 divides by min(R, n), and its precision by the length of the list; implicit's precision divides by min(R, n),
 over all users together.
 """
 
+from base64 import b64decode, b64encode
 from collections.abc import Iterable
+from zlib import compress, decompress
 
 import numpy as np
 import numpy.typing as npt
@@ -33,22 +51,30 @@ from prefmover.rank.tuning import discounts, ideal_dcg
 
 __all__ = [
     "PER_USER",
+    "average_popularity",
     "coverage",
     "diversity",
+    "gini",
     "group_of",
     "group_sums",
     "is_hit",
     "list_coverage",
     "mae",
     "novelty",
+    "packed",
     "popularity",
     "rmse",
+    "tail_share",
+    "unpacked",
     "user_metrics",
 ]
 
 PER_USER = ("ndcg", "recall", "precision", "mrr", "hit_rate")
 N_GROUPS = 20
 GROUP_SEED = 20
+TAIL = 0.2  # of the training ratings belong to the long tail
+STEPS = 254  # of a packed value; 255 is a user without one
+MAX_PACKED = 8192  # users whose values are kept
 BLOCK_ENTRIES = 2_000_000  # distances between items of lists that are in memory at once
 
 
@@ -150,6 +176,43 @@ def popularity(positions: Ints, n_raters: Ints) -> float:
     return float(np.median(counts)) if counts.size else 0.0
 
 
+def average_popularity(positions: Ints, n_raters: Ints) -> float:
+    """Return the mean number of training ratings of the items in the lists; 0 if there are none.
+
+    >>> average_popularity(np.array([[0, 1], [1, -1]]), np.array([9, 3]))
+    5.0
+    """
+    counts = n_raters[positions[positions >= 0]]
+    return float(counts.mean()) if counts.size else 0.0
+
+
+def gini(positions: Ints, n_items: int) -> float:
+    """Return how unequally often items are listed: Gini's coefficient over all items; 0 without lists.
+
+    >>> gini(np.array([[0], [0], [1]]), 3), gini(np.array([[0, 1, 2]]), 3)
+    (0.4444444444444444, 0.0)
+    """
+    counts = np.sort(np.bincount(positions[positions >= 0], minlength=n_items))
+    total = counts.sum() * n_items
+    return float((2 * np.arange(1, n_items + 1) - n_items - 1) @ counts / total) if total else 0.0
+
+
+def tail_share(positions: Ints, n_raters: Ints) -> float:
+    """Return the share of the items in the lists that belong to the long tail; 0 without lists.
+
+    The long tail are the items with the fewest training ratings that together have at most a fifth of them;
+    equally many are in a hashed order.
+
+    >>> tail_share(np.array([[0, 1], [1, 2]]), np.array([7, 1, 2]))
+    0.5
+    """
+    order = np.lexsort((hashed(0, np.arange(len(n_raters))), n_raters))
+    tail = np.empty(len(n_raters), bool)
+    tail[order] = np.cumsum(n_raters[order]) <= TAIL * n_raters.sum()
+    listed = tail[positions[positions >= 0]]
+    return float(listed.mean()) if listed.size else 0.0
+
+
 def novelty(positions: Ints, n_raters: Ints, n_users: int) -> float:
     """Return the mean self-information of the items in the lists, in bits; higher is less known.
 
@@ -214,3 +277,24 @@ def group_sums(
     group = group_of(users)
     sums = (np.bincount(group, column, N_GROUPS).round(digits) for column in columns)
     return tuple(np.bincount(group, minlength=N_GROUPS).tolist()), tuple(tuple(one.tolist()) for one in sums)
+
+
+def packed(values: Floats, users: Ints, n_users: int) -> str:
+    """Return values from 0 to 1 of some users by position, as text: a byte for each user of the data.
+
+    Values are rounded to 1/254, which moves the mean of 1,000 users by about 0.00004. Of more than
+    :data:`MAX_PACKED` users, those with the smallest hashes are kept: always the same.
+
+    >>> unpacked(packed(np.array([0.5, 1.0]), np.array([3, 1]), 4))
+    array([nan, 1. , nan, 0.5])
+    """
+    kept = np.argsort(hashed(GROUP_SEED, users), kind="stable")[:MAX_PACKED]
+    out = np.full(n_users, STEPS + 1, np.uint8)
+    out[users[kept]] = np.rint(values[kept] * STEPS)
+    return b64encode(compress(out.tobytes(), 9)).decode()
+
+
+def unpacked(text: str) -> Floats:
+    """Return the values of all users that :func:`packed` kept, NaN for the others."""
+    steps = np.frombuffer(decompress(b64decode(text)), np.uint8)
+    return np.where(steps > STEPS, np.nan, steps / STEPS)

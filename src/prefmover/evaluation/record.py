@@ -5,7 +5,8 @@ has one entry per cut. Everything outside ``run`` (time, threads, versions) is t
 a record is computed.
 
 ``groups`` holds sums (of absolute errors, or of nDCG) over each of twenty fixed groups of users, drawn by a
-hash of the user's position. That is enough for a paired test over users, in a few hundred numbers.
+hash of the user's position. That is enough for a paired test over users, in a few hundred numbers. For a
+bootstrap over users, ``per_user`` holds nDCG of each, in about a byte per user.
 """
 
 from __future__ import annotations
@@ -36,13 +37,14 @@ METRICS: dict[Task, tuple[str, ...]] = {
     "rating": ("mae", "rmse", "coverage", "neighbors"),
     "ranking": (
         *("ndcg", "recall", "precision", "mrr", "hit_rate"),
-        *("catalog", "popularity", "novelty", "diversity"),
+        *("catalog", "gini", "popularity", "average_popularity", "tail", "novelty", "diversity"),
     ),
 }
 """The metrics of a record (:mod:`prefmover.evaluation.metrics` has the formulas).
 
-Of ratings, coverage is the share of predictions with a neighbor. Of lists, catalog is the share of all items
-that are in some list, popularity the median number of training ratings of listed items.
+Of ratings, coverage is the share of predictions with a neighbor. Of lists, gini, popularity and tail say how
+fair they are to items: how unequally often items are listed, how many training ratings listed items have
+(median and average), and the share of listed items that are in the long tail.
 """
 
 
@@ -190,6 +192,7 @@ class Record(FrozenModel):
     new: ActivityGroup | None = None  # metrics of lists of users without training ratings, if there are any
     events: Events = Events()  # what was wrong with the lists
     groups: Groups  # the main metric by group of users
+    per_user: str = ""  # nDCG of warm users at the first length, packed by evaluation.metrics.packed
     run: RunInfo
 
     @model_validator(mode="after")
@@ -228,7 +231,18 @@ class Record(FrozenModel):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one flat row per cut, for tables."""
-        nested = {"settings", "tuning", "cuts", "metrics", "activity", "new", "events", "groups", "run"}
+        nested = {
+            "settings",
+            "tuning",
+            "cuts",
+            "metrics",
+            "activity",
+            "new",
+            "events",
+            "groups",
+            "per_user",
+            "run",
+        }
         common = {name: value for name, value in self if name not in nested}
         common["settings"] = ", ".join(f"{name}={value}" for name, value in self.settings.items())
         common["trials"] = len(self.tuning.trials) if self.tuning else 0

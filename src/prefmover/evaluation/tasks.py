@@ -234,7 +234,10 @@ class RankingTask:
             "metrics": {
                 **_means(by_length, warm),
                 "catalog": _rounded(metrics.list_coverage(some, train.n_items) for some in lists),
+                "gini": _rounded(metrics.gini(some, train.n_items) for some in lists),
                 "popularity": tuple(metrics.popularity(some, n_raters) for some in lists),
+                "average_popularity": _rounded(metrics.average_popularity(some, n_raters) for some in lists),
+                "tail": _rounded(metrics.tail_share(some, n_raters) for some in lists),
                 "novelty": _rounded(metrics.novelty(some, n_raters, train.n_users) for some in lists),
                 "diversity": _rounded(far),
             },
@@ -242,6 +245,7 @@ class RankingTask:
             "new": group("new", new) if len(new) else None,
             "events": events,
             "groups": self._groups(by_length, warm),
+            "per_user": metrics.packed(by_length[0]["ndcg"][warm], self.users[warm], train.n_users),
         }
 
     def _groups(self, by_length: list[dict[str, Floats]], some: Ints) -> Groups:
