@@ -16,6 +16,7 @@ from prefmover.report.figures import draw_activity, draw_density, draw_scatter
 from prefmover.report.render import report_page
 from prefmover.report.results import HeadToHead
 from prefmover.report.sentences import about_lists, steps
+from prefmover.report.statistics import bootstrap, holm
 from tests.messages import names, unnamed
 from tests.report.records import make_results
 from tests.report.test_render import Page
@@ -78,6 +79,40 @@ def test_ours_against_each_is_a_paired_test_over_users():
     assert HeadToHead.from_lines(ours, ease, "sparse").outcome == "win"
 
 
+def test_outcomes_are_decided_by_adjusted_p_values():
+    """Holm's correction over all comparisons of all shares; the interval is that of the per-user values."""
+    others = {"ease": 0.38, "item-knn": 0.3999, "user-knn": 0.3925, "random": 0.1}
+    records = [
+        make_list_record(name, value - share / 50, share=share, repeat=repeat, spread=0.02)
+        for name, value in ({"default": 0.4} | others).items() for share in (0.1, 0.8) for repeat in (0, 1)
+    ]  # fmt: skip
+    tables = listed(records).lists
+    found = [one for table in tables for one in table.head_to_head.values()]
+    assert len(found) == 8
+    assert [one.p_holm for one in found] == pytest.approx(holm([one.p_users for one in found]))
+    assert [one.outcome == "tie" for one in found] == [one.p_holm >= 0.05 for one in found]
+    assert {one.outcome for one in found} == {"win", "tie"}
+    for table in tables:
+        ours, ease = table.of("default"), table.of("ease")
+        assert ours.per_user.shape == (2, 120)
+        assert table.head_to_head["ease"].interval == bootstrap(ours.per_user, ease.per_user)
+        p = [one.p_users for one in table.by_activity.values()]
+        assert [one.p_holm for one in table.by_activity.values()] == pytest.approx(holm(p))
+    text = report_page("summary.md", listed(records), {})
+    assert not unnamed(text, ".3980 ± .0000", "p, Holm", "p, bootstrap", "Gini", "tail")
+
+
+def test_new_users_are_a_column_of_their_own():
+    new = make_list_record("ease", 0.2).activity[0].model_copy(
+        update={"name": "new", "fewest": 0, "most": 0, "n_users": 7}
+    )  # fmt: skip
+    records = [make_list_record(name, 0.3).model_copy(update={"new": new}) for name in ("default", "ease")]
+    results = listed(records)
+    assert results.lists[0].of("ease").new.n_users == 7
+    assert not unnamed(about_lists(results)[-1], 7, ".2000")
+    assert not unnamed(report_page("summary.md", results, {}), "new (no ratings, 7 users)")
+
+
 def test_what_falls_short_is_printed_first():
     records = [make_list_record("default", 0.40), make_list_record("ease", 0.42)]
     records += [make_list_record("default", 0.30, share=0.1), make_list_record("ease", 0.25, share=0.1)]
@@ -133,7 +168,7 @@ def test_a_page_of_lists():
     ]
     results = make_results(records, task="ranking")
     text = report_page("summary.md", results, {})
-    assert re.search(r"\| default \| model \| \*\*\.4000\*\* \|  \|  \| \.2000 \|", text)
+    assert re.search(r"\| default \| model \| \*\*\.4000\*\* (\|  ){5}\| \.2000 \|", text)
     assert re.search(r"\| ease \| peer \| \*\*\.3000\*\* \| \+0\.1000 \| ", text)
     assert re.search(r"\| ease \| penalty 10 \| 2 \| \.1100 \|", text)
     assert "\n\n\n" not in text

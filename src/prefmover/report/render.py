@@ -167,7 +167,7 @@ def _step_sections(results: Results) -> list[dict[str, Any]]:
 
 def _list_section(results: Results, table: Table) -> dict[str, Any]:
     n_users = np.mean([record.n_users for line in table.lines for record in line.records])
-    paragraphs = [f"{n_users:,.0f} users, {counted(table.repeats, 'repeat')}."]
+    paragraphs = [f"{n_users:,.0f} users with training ratings, {counted(table.repeats, 'repeat')}."]
     if table.left_out:
         paragraphs.append(f"{counted(table.left_out, 'record')} from other repeats left out.")
     return {
@@ -184,19 +184,27 @@ def _list_section(results: Results, table: Table) -> dict[str, Any]:
 def _list_table(n: int, table: Table) -> ReportTable:
     """Return the metrics of all methods, and ours against each; the highest nDCG of each kind is bold."""
     names = {"recall": "recall", "precision": "precision", "MRR": "mrr", "hit rate": "hit_rate"}
-    compared = ["ours minus this", "p, users"] if table.ours else []
-    head = ["", "kind", "nDCG", *compared, *names, "items", "raters", "bits", "diversity"]
+    compared = ["ours minus this", "95 %", "p, bootstrap", "p, users", "p, Holm"] if table.ours else []
+    fair = {"Gini": "gini", "raters": "popularity", "mean raters": "average_popularity", "tail": "tail"}
+    head = ["", "kind", "nDCG", *compared, *names, "items", *fair, "bits", "diversity"]
     head += ["fit (s)", "lists (s)", "search (s)"]
     rows = []
     for line in table.lines:
         ndcg = number(line.mean[0])
+        if table.repeats > 1:
+            ndcg += f" ± {number(line.deviation[0])}"
         cells = [f"**{ndcg}**" if line is table.best(table.of_kind(line.kind)) else ndcg]
         if table.ours is not None:
             result = table.head_to_head.get(line.recommender)
-            cells += [f"{result.difference:+.4f}", p_text(result.p_users)] if result else ["", ""]
+            cells += _compared(result) if result else [""] * len(compared)
         cells += [number(line.value(name)) for name in names.values()]
-        cells += [number(line.value("catalog"), 3), f"{line.value('popularity'):,.0f}"]
-        cells += [f"{line.value('novelty'):.2f}", number(line.value("diversity"), 3)]
+        cells += [number(line.value("catalog"), 3), number(line.value("gini"), 3)]
+        cells += [f"{line.value(name):,.0f}" for name in ("popularity", "average_popularity")]
+        cells += [
+            number(line.value("tail"), 3),
+            f"{line.value('novelty'):.2f}",
+            number(line.value("diversity"), 3),
+        ]
         fit, answer, search = line.seconds
         cells += [f"{fit:,.1f}", f"{answer:,.1f}"]
         cells.append(f"{search:,.1f}" if search else "in fit" if line.trials else "-")
@@ -204,20 +212,32 @@ def _list_table(n: int, table: Table) -> ReportTable:
     return ReportTable(f"Lists of {n}", head, rows, _classes(table))
 
 
+def _compared(result: HeadToHead) -> list[str]:
+    """Return a difference, its interval, and the p-values of a bootstrap and of a t-test."""
+    one = result.interval
+    interval = ["-", "-"] if one is None else [f"{one.low:+.4f} to {one.high:+.4f}", p_text(one.p)]
+    return [f"{result.difference:+.4f}", *interval, p_text(result.p_users), p_text(result.p_holm)]
+
+
 def _activity_table(n: int, table: Table) -> ReportTable:
     """Return nDCG by how much users have rated, with what ours makes of each group."""
     ours, names = table.ours, list(table.lines[0].activity)
     heads = [str(users) for users in table.lines[0].activity.values()]
+    new = table.lines[0].new
     highest = {name: number(max(line.activity[name].mean[0] for line in table.lines)) for name in names}
 
     def cell(line: Line, name: str) -> str:
         value, mark = number(line.activity[name].mean[0]), ""
         if ours and line is not ours:
-            outcome = HeadToHead.from_lines(ours, line, name).outcome
+            outcome = table.by_activity[line.recommender, name].outcome
             mark = "" if outcome == "tie" else f" ({outcome})"
         return f"**{value}{mark}**" if value == highest[name] else f"{value}{mark}"
 
     rows = [[line.label, line.kind, *(cell(line, name) for name in names)] for line in table.lines]
+    if new is not None:
+        heads.append(f"new (no ratings, {new.n_users:,} users)")
+        for row, line in zip(rows, table.lines, strict=True):
+            row.append(number(line.new.mean[0]) if line.new else "-")
     classes = ["ours" if line is ours else "other" for line in table.lines]
     return ReportTable(f"nDCG@{n} by activity of users", ["", "kind", *heads], rows, classes)
 
@@ -275,7 +295,10 @@ def _list_facts(n: int, table: Table, line: Line) -> dict[str, Any]:
     values = {name: line.value(name) for name in line.records[0].metrics}
     row |= {name: round(value, 5) for name, value in values.items() if value is not None}
     row |= dict(zip(("fit", "lists", "search"), line.seconds, strict=True)) | {"settings": line.settings}
+    if line.new is not None:
+        row["new"] = {"n_users": line.new.n_users, "ndcg": round(float(line.new.mean[0]), 5)}
     row["activity"] = {name: round(float(one.mean[0]), 5) for name, one in line.activity.items()}
     if result := table.head_to_head.get(line.recommender):
-        row |= {"ours_minus_this": round(result.difference, 5), "p": result.p_users}
+        row |= {"ours_minus_this": round(result.difference, 5), "p": result.p_users, "p_holm": result.p_holm}
+        row["interval"] = result.interval and [round(x, 5) for x in result.interval]
     return row

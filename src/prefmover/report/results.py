@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
 from prefmover._typing import Floats
 from prefmover.errors import InputError
 from prefmover.evaluation.experiment import Experiment, Panel, share_name
+from prefmover.evaluation.metrics import unpacked
 from prefmover.evaluation.recommenders import ROWS
 from prefmover.evaluation.record import ActivityGroup, DataInfo, Events, Groups, Kind, Record, Task
 from prefmover.measures import MEASURES
+from prefmover.report.statistics import Interval, bootstrap, holm, paired_p
 
 LEVEL = 0.05  # below this p-value a difference counts as a win or a loss, otherwise as a tie
 DIGITS = 4  # decimals of printed errors
 OURS: dict[Task, tuple[str, ...]] = {"rating": ("pmd",), "ranking": ("default", "kernel:pmd", "pmd")}
 """The methods that all others are compared with: the first of these that was run."""
+
+Compared = TypeVar("Compared")
 
 RecordColumn: TypeAlias = tuple[Record, int]
 """A record, and the column of one cut in it."""
@@ -87,6 +90,13 @@ class Line:
         """(n_points, n_groups) the same by group of users; NaN for an empty group."""
         return np.array([_group_means([(record.groups, k) for record, k in at]) for at in self.points])
 
+    @cached_property
+    def per_user(self) -> Floats | None:
+        """(n_repeats, n_users) nDCG of each user, NaN if not judged; None if records do not have it."""
+        if any(column or not record.per_user for record, column in self.points[0]):
+            return None
+        return np.stack([unpacked(record.per_user) for record, _ in self.points[0]])
+
     def value(self, metric: str) -> float | None:
         """Return a metric at the first point, averaged over repeats; None if a record has none."""
         values = [record.metrics[metric][column] for record, column in self.points[0]]
@@ -94,12 +104,18 @@ class Line:
 
     @cached_property
     def activity(self) -> dict[str, ActiveUsers]:
-        """The users by how much they have rated, at the first point."""
+        """The warm users by how much they have rated, at the first point."""
         parts: dict[str, list[tuple[ActivityGroup, int]]] = {}
         for record, column in self.points[0]:
             for one in record.activity:
                 parts.setdefault(one.name, []).append((one, column))
         return {name: ActiveUsers.over_repeats(some) for name, some in parts.items()}
+
+    @cached_property
+    def new(self) -> ActiveUsers | None:
+        """The users without training ratings, at the first point, if there are any."""
+        some = [(record.new, column) for record, column in self.points[0] if record.new is not None]
+        return ActiveUsers.over_repeats(some) if some else None
 
     @property
     def seconds(self) -> tuple[float, float, float]:
@@ -145,7 +161,11 @@ def _group_means(groups: Sequence[tuple[Groups, int]]) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class HeadToHead:
-    """Ours against another method, over the points of a table. All tests are paired t-tests."""
+    """Ours against another method, over the points of a table.
+
+    Tests are paired t-tests. Of lists there is a bootstrap over users too, and p-values are adjusted for all
+    comparisons of the report.
+    """
 
     label: str
     convention: str
@@ -158,6 +178,8 @@ class HeadToHead:
     relative: float  # the same as a share of the other
     p_users: float  # p-value of the difference, over groups of users
     p_repeats: float | None  # over repeats; None with fewer than 3
+    interval: Interval | None = None  # of the difference, of lists
+    p_holm: float | None = None  # p_users, adjusted for the comparisons beside this one
 
     @classmethod
     def from_lines(cls, ours: Line, other: Line, activity: str = "") -> HeadToHead:
@@ -165,9 +187,10 @@ class HeadToHead:
         a, b = (ours.activity[activity], other.activity[activity]) if activity else (ours, other)
         good = -1 if ours.records[0].task == "rating" else 1
         outcome = good * np.sign(np.nanmean(a.groups - b.groups, axis=1))
-        outcome[_p_value(a.groups, b.groups) >= LEVEL] = 0
+        outcome[paired_p(a.groups, b.groups) >= LEVEL] = 0
         difference, theirs = a.mean - b.mean, float(b.mean.mean())
         repeats = ours.repeats.mean(axis=0), other.repeats.mean(axis=0)
+        mine, others = ours.per_user, other.per_user
         return cls(
             other.label,
             other.convention,
@@ -178,24 +201,28 @@ class HeadToHead:
             losses=int((outcome < 0).sum()),
             difference=float(difference.mean()),
             relative=float(difference.mean()) / theirs if theirs else 0.0,
-            p_users=float(_p_value(a.groups.mean(axis=0), b.groups.mean(axis=0))),
-            p_repeats=float(_p_value(*repeats)) if repeats[0].size > 2 and not activity else None,
+            p_users=float(paired_p(a.groups.mean(axis=0), b.groups.mean(axis=0))),
+            p_repeats=float(paired_p(*repeats)) if repeats[0].size > 2 and not activity else None,
+            interval=None if activity or mine is None or others is None else bootstrap(mine, others),
         )
 
     @property
+    def p(self) -> float:
+        """The adjusted p-value if there is one, else that over groups of users."""
+        return self.p_users if self.p_holm is None else self.p_holm
+
+    @property
     def outcome(self) -> str:
-        """Of a table with one point: ``"win"``, ``"tie"`` or ``"loss"``."""
+        """Of a table with one point: ``"win"``, ``"tie"`` or ``"loss"``, by the adjusted p-value if any."""
+        if self.p >= LEVEL:
+            return "tie"
         return "win" if self.wins else "loss" if self.losses else "tie"
 
 
-def _p_value(a: Floats, b: Floats) -> Floats:
-    """Return two-sided p-values of paired t-tests of rows; 1 without any difference or with one pair."""
-    from scipy.stats import ttest_rel
-
-    with warnings.catch_warnings():  # differences that are all equal, or one pair only
-        warnings.simplefilter("ignore", RuntimeWarning)
-        p = ttest_rel(a, b, axis=-1, nan_policy="omit").pvalue
-    return np.nan_to_num(np.asarray(p, dtype=np.float64), nan=1.0)
+def adjusted(compared: Mapping[Compared, HeadToHead]) -> dict[Compared, HeadToHead]:
+    """Return comparisons with p-values that are adjusted for their number."""
+    p = holm([one.p_users for one in compared.values()]).tolist()
+    return {name: replace(one, p_holm=q) for (name, one), q in zip(compared.items(), p, strict=True)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,6 +297,17 @@ class Table:
             line.recommender: HeadToHead.from_lines(ours, line) for line in self.lines if line is not ours
         }
 
+    @cached_property
+    def by_activity(self) -> dict[tuple[str, str], HeadToHead]:
+        """Ours against every other recommender for users of each activity, adjusted for all of these."""
+        ours = self.ours
+        if ours is None:
+            return {}
+        return adjusted({
+            (line.recommender, name): HeadToHead.from_lines(ours, line, name)
+            for line in self.lines if line is not ours for name in ours.activity
+        })  # fmt: skip
+
 
 class Results:
     """The records of a run, at least one, with its settings and the identity of its data."""
@@ -311,11 +349,18 @@ class Results:
 
     @cached_property
     def lists(self) -> list[Table]:
-        """The tables of recommended lists, one per share, the sparsest first."""
-        return [
+        """The tables of recommended lists, one per share, the sparsest first.
+
+        The p-values are adjusted for the comparisons of all of them.
+        """
+        tables = [
             self.table(Panel(name=f"{share:g}", over="k", train=(share,), ks=(self.n,)), "ranking")
             for share in sorted({record.share for record in self.of("ranking")})
         ]
+        every = {(k, name): one for k, table in enumerate(tables) for name, one in table.head_to_head.items()}
+        for (k, name), one in adjusted(every).items():
+            tables[k].head_to_head[name] = one
+        return tables
 
     def table(self, panel: Panel, task: Task = "rating") -> Table:
         """Return the table of a panel: the methods with a record for each point, over common repeats.

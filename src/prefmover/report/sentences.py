@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from prefmover._format import counted, duration
 from prefmover.evaluation.experiment import share_name
-from prefmover.report.results import LEVEL, HeadToHead, Line, Results, Table
+from prefmover.report.results import LEVEL, HeadToHead, Line, Results, Table, adjusted
 
 FLAT = 0.01
 """A curve whose errors differ by less than this share of the lowest counts as flat."""
@@ -196,7 +196,23 @@ def about_lists(results: Results) -> list[str]:
     ]
     if wrong:
         texts.append(f"Wrong entries of lists, none of which counts as a hit: {'; '.join(wrong)}.")
+    texts.append(_new_users(tables))
     return [text for text in texts if text]
+
+
+def _new_users(tables: list[tuple[Table, Line]]) -> str:
+    """Return how many users have no training rating, and what the fallback is worth to them."""
+    found = [
+        f"{ours.new.n_users:,} at {_at(table)} (nDCG {number(ours.new.mean[0])})"
+        for table, ours in tables
+        if ours.new is not None
+    ]
+    if not found:
+        return ""
+    return (
+        "Users without training ratings are left out of all figures above. Every recommender by name gives "
+        f"them the most liked items: {', '.join(found)}."
+    )
 
 
 def _at(table: Table) -> str:
@@ -206,7 +222,7 @@ def _at(table: Table) -> str:
 def _gap(result: HeadToHead, sign: int = 1) -> str:
     """Return a difference, with its share of the other's figure and its p-value."""
     percent = f"{sign * result.relative:.1%}".replace("%", " %")
-    return f"{number(sign * result.difference)} ({percent}; {_p(result.p_users)})"
+    return f"{number(sign * result.difference)} ({percent}; {_p(result.p)})"
 
 
 def _shortfalls(results: Results, tables: list[tuple[Table, Line]]) -> str:
@@ -250,7 +266,7 @@ def _by_activity(tables: list[tuple[Table, Line]]) -> str:
             continue
         for name, users in ours.activity.items():
             if name in best.activity:
-                outcome = HeadToHead.from_lines(ours, best, name).outcome
+                outcome = table.by_activity[best.recommender, name].outcome
                 outcomes[outcome].append(f"{users} at {_at(table)}")
     total = sum(map(len, outcomes.values()))
     if not total:
@@ -265,19 +281,19 @@ def _by_activity(tables: list[tuple[Table, Line]]) -> str:
 
 def steps(results: Results) -> list[list[str]]:
     """Return one row for each idea: in words, and what it changes at each share; empty without kernels."""
-    rows, label = [], ""
+    gaps: dict[tuple[str, float], HeadToHead] = {}
+    label = next((table.ours.label for table in results.lists if table.ours), "")
     for name, other, text in STEPS:
-        changes = []
         for table in results.lists:
             before, after = table.of(name), table.of(other) if other else table.ours
-            label = table.ours.label if table.ours else label
-            if before is None or after is None or before is after:
-                changes.append("-")
-            else:
-                gap = HeadToHead.from_lines(after, before)
-                changes.append(f"{gap.difference:+.4f} ({_p(gap.p_users)})")
-        if set(changes) - {"-"}:
-            rows.append([text.format(ours=label), *changes])
+            if before and after and before is not after:
+                gaps[text.format(ours=label), table.share] = HeadToHead.from_lines(after, before)
+    gaps, shares = adjusted(gaps), [table.share for table in results.lists]
+    cells = {key: f"{gap.difference:+.4f} ({_p(gap.p)})" for key, gap in gaps.items()}
+    rows = [
+        [text, *(cells.get((text, share), "-") for share in shares)]
+        for text in dict.fromkeys(text for text, _ in gaps)
+    ]
     return rows if len(rows) > 1 else []
 
 
