@@ -31,13 +31,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
+from math import prod
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError, close_names
-from prefmover.evaluation.baselines import packages, rankers, rating_controls
-from prefmover.evaluation.baselines.kernel_ridge import kernel_ridge
+from prefmover.evaluation.baselines import content, linear, packages, rankers, rating_controls
+from prefmover.evaluation.baselines.kernel_ridge import NTK_VALUES, kernel_ridge, neural_tangent
 from prefmover.evaluation.baselines.rankers import ByScores, Scorer
 from prefmover.evaluation.record import Kind, Task
 from prefmover.measures import MEASURES, find_measure
@@ -109,6 +110,8 @@ class Row:
 
 
 STRIDE = 7  # coprime to the sizes of the grids below
+TRIALS = 30  # the largest grid
+PRIMES = (2, 3, 5, 7, 11)
 
 
 def _product(**values: tuple[Any, ...]) -> tuple[Settings, ...]:
@@ -117,11 +120,28 @@ def _product(**values: tuple[Any, ...]) -> tuple[Settings, ...]:
     return tuple(every[k * STRIDE % len(every)] for k in range(len(every)))
 
 
-def _ease() -> tuple[Settings, ...]:
-    order = [("ratings", (1e3, 1e4, 1e5)), ("seen", (1e3, 1e2)), ("ratings", (3e3, 3e4, 3e5))]
-    order += [("seen", (3e2, 3e3)), ("ratings", (3e2,)), ("seen", (1e4,))]
-    order += [("ratings", (6e3, 2e4, 6e4, 2e3, 2e5, 6e2, 1e6)), ("seen", (6e2, 2e3, 6e3, 2e2, 30.0))]
-    return tuple({"values": values, "penalty": x} for values, some in order for x in some)
+def _spread(**values: tuple[Any, ...]) -> tuple[Settings, ...]:
+    """Return at most 30 of all combinations, evenly spread: the points of a Halton sequence."""
+    found: dict[tuple[int, ...], Settings] = {}
+    n_all = prod(map(len, values.values()))
+    at = 0
+    while len(found) < min(TRIALS, n_all):
+        at += 1
+        place = tuple(
+            int(len(some) * _halton(at, base)) for base, some in zip(PRIMES, values.values(), strict=False)
+        )
+        found.setdefault(place, {name: some[k] for k, (name, some) in zip(place, values.items(), strict=True)})
+    return tuple(found.values())
+
+
+def _halton(at: int, base: int) -> float:
+    """Return the number whose digits in a base are those of ``at``, mirrored at the point."""
+    value, step = 0.0, 1.0
+    while at:
+        step /= base
+        at, digit = divmod(at, base)
+        value += digit * step
+    return value
 
 
 def _knn(ask: Request) -> KNNRecommender:
@@ -157,7 +177,9 @@ RATING: tuple[Task, ...] = ("rating",)
 RANKING: tuple[Task, ...] = ("ranking",)
 BOTH: tuple[Task, ...] = ("rating", "ranking")
 GRAY = "#777777"
-KERNEL = _product(penalty=(3.0, 10.0, 1.0, 30.0, 0.3, 100.0), rate=(2.0, 1.0, 4.0, 0.5))
+VALUES = ("ratings", "seen", "centered")
+PENALTIES = (10.0, 30.0, 60.0, 120.0, 250.0, 500.0, 1e3, 2.5e3, 6e3, 2e4)
+KERNEL = _product(penalty=(3.0, 10.0, 1.0, 30.0, 0.3, 100.0), rate=(2.0, 1.0, 4.0, 0.5, 8.0))
 NEIGHBORS = _product(
     k=(40, 20, 80, 160), similarity=("msd", "pearson_baseline", "cosine"), user_based=(True, False)
 )
@@ -188,6 +210,15 @@ def _surprise(model: str, grid: tuple[Settings, ...], style: Style) -> Row:
     )  # fmt: skip
 
 
+def _peer(
+    name: str, learn: Callable[..., Scorer], grid: tuple[Settings, ...], style: Style, group: str = "peers"
+) -> Row:
+    return Row(name, "peer", RANKING, _scored(learn), grid, (group,), style=style)
+
+
+_content_peer = partial(_peer, group="content-peers")
+
+
 ROWS = (
     Row("default", "model", BOTH, _model, style=("#009E73", "-", "d")),
     Row(
@@ -215,6 +246,14 @@ ROWS = (
     _kernel("total-variation", ("#009E73", "-.", "*")),
     _kernel("cosine", ("#56B4E9", "-.", "*")),
     _kernel("jaccard", ("#E69F00", "-.", "*")),
+    Row(
+        "kernel:ntk", "control", RANKING, lambda ask: neural_tangent(**ask.settings),
+        _product(
+            values=NTK_VALUES,
+            penalty=(0.03, 0.1, 0.2, 0.4, 0.7, 1.2, 2.0, 3.5, 6.0, 10.0, 18.0, 30.0, 60.0, 120.0, 300.0),
+        ),
+        ("kernels",), label="∞-AE", style=("#CC79A7", "-.", "*"),
+    ),
     Row(
         "popularity", "control", RANKING, lambda ask: ByScores(rankers.popularity),
         groups=("simple",), style=(GRAY, "--", "v"),
@@ -245,19 +284,87 @@ ROWS = (
         _product(reg_i=(10.0, 5.0, 2.0, 20.0), reg_u=(15.0, 10.0, 5.0, 3.0, 2.0, 30.0)),
         ("#D55E00", ":", "+"),
     ),
-    Row(
-        "ease", "peer", RANKING, _scored(rankers.ease), _ease(),
-        groups=("peers",), style=("#D55E00", "--", "p"),
+    _peer("ease", linear.ease, _product(values=VALUES, penalty=PENALTIES), ("#D55E00", "--", "p")),
+    _peer(
+        "edlae", linear.edlae,
+        _spread(p=(0.1, 0.2, 0.33, 0.5, 0.67, 0.8), values=VALUES, penalty=(10.0, 30.0, 100.0, 300.0, 1000.0)),
+        ("#D55E00", ":", "P"),
     ),
-    Row(
-        "item-knn", "peer", RANKING, _scored(rankers.item_knn),
-        _product(values=("ratings", "seen"), shrinkage=(10.0, 0.0, 100.0), k=(50, 20, 100, 200)),
-        groups=("peers",), style=("#E69F00", "--", "h"),
+    _peer(
+        "dan", linear.dan,
+        _spread(
+            beta=(0.0, 0.25, 0.5), values=VALUES, penalty=(10.0, 30.0, 80.0, 200.0, 500.0, 1500.0),
+            p=(0.0, 0.2, 0.4, 0.6), alpha=(0.0, 0.1, 0.2, 0.3),
+        ),
+        ("#D55E00", "-.", "X"),
     ),
-    Row(
-        "user-knn", "peer", RANKING, _scored(rankers.user_knn),
-        _product(values=("ratings", "seen"), k=(80, 40, 160, 320, 640, 20, 60, 120, 240, 480, 30, 900)),
-        groups=("peers",), style=("#56B4E9", "--", "H"),
+    _peer(
+        "item-knn", rankers.item_knn,
+        _spread(shrinkage=(0.0, 10.0, 30.0, 100.0), values=VALUES, k=(10, 20, 50, 100, 200)),
+        ("#E69F00", "--", "h"),
+    ),
+    _peer(
+        "user-knn", rankers.user_knn,
+        _product(values=VALUES, k=(20, 30, 40, 60, 80, 120, 180, 270, 400, 900)), ("#56B4E9", "--", "H"),
+    ),
+    _peer(
+        "bm25", rankers.bm25,
+        _spread(
+            k1=(0.3, 1.2, 5.0, 20.0, 100.0), b=(0.0, 0.3, 0.6, 0.9), k=(20, 50, 100, 200, 500),
+            values=("ratings", "seen"),
+        ),
+        ("#E69F00", ":", "8"),
+    ),
+    _peer(
+        "rp3beta", rankers.rp3beta,
+        _spread(
+            beta=(0.0, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8), alpha=(0.5, 1.0, 1.5), k=(20, 50, 100, 300, 1000),
+            values=("ratings", "seen"),
+        ),
+        ("#E69F00", "-.", "d"),
+    ),
+    _content_peer(
+        "cease", linear.cease,
+        _spread(
+            alpha=(1.0, 4.0, 15.0, 60.0, 250.0, 1000.0), values=VALUES,
+            penalty=(10.0, 30.0, 100.0, 300.0, 1000.0),
+        ),
+        ("#0072B2", "--", "p"),
+    ),
+    _content_peer(
+        "addease", linear.addease,
+        _spread(
+            alpha=(0.1, 0.2, 0.3, 0.5), values=VALUES, penalty=(20.0, 60.0, 200.0, 600.0, 2000.0),
+            content_penalty=(1.0, 10.0, 100.0),
+        ),
+        ("#0072B2", ":", "P"),
+    ),
+    _content_peer(
+        "l3ae", linear.l3ae,
+        _spread(
+            delta=(10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0), values=VALUES,
+            penalty=(10.0, 50.0, 200.0, 800.0), content_penalty=(1.0, 10.0, 100.0), prior=("ease", "cosine"),
+        ),
+        ("#0072B2", "-.", "X"),
+    ),
+    _content_peer(
+        "hybrid-svd", content.hybrid_svd,
+        _spread(
+            alpha=(0.1, 0.3, 0.5, 0.7, 0.9), values=VALUES, rank=(5, 10, 20, 30, 45, 70, 110, 180),
+        ),
+        ("#CC79A7", "--", "s"),
+    ),
+    _content_peer(
+        "content-knn", content.content_knn,
+        _product(values=VALUES, k=(5, 10, 20, 35, 60, 100, 180, 300, 600, 1500)), ("#E69F00", "--", "o"),
+    ),
+    _content_peer(
+        "wcf", content.wcf,
+        _spread(
+            epsilon=(0.02, 0.05, 0.1, 0.2, 0.4), values=("ratings", "liked", "seen"),
+            rank=(5, 10, 20, 40, 80, 160),
+        ),
+        ("#000000", ":", "*"),
     ),
     Row(
         "implicit:als", "peer", RANKING, _scored(packages.als, "seed", "n_threads"),
@@ -290,7 +397,7 @@ FAMILIES = {
 
 GROUPS = {
     group: tuple(row.name for row in ROWS if group in row.groups)
-    for group in ("controls", "simple", "kernels", "peers", "surprise")
+    for group in ("controls", "simple", "kernels", "peers", "content-peers", "surprise")
 }
 GROUPS["extensions"] = (
     *(f"knn:{name}" for name, row in MEASURES.items() if row.extension),

@@ -16,6 +16,10 @@ total-variation  ratings, no geometry: PMD where every two items are equally far
 cosine           ratings, no geometry: the angle between rows of ratings
 jaccard          which items were rated: 1 - J
 ===============  ======================================================================================
+
+The seventh control, ``ntk``, is another kernel (:func:`neural_tangent`): that of an infinitely wide
+autoencoder, ∞-AE (N. Sachdeva et al., "Infinite Recommendation Networks: A Data-Centric Approach", NeurIPS
+2022).
 """
 
 from __future__ import annotations
@@ -25,13 +29,22 @@ from functools import partial
 
 import numpy as np
 
-from prefmover._typing import Floats, Sparse
+from prefmover._typing import Floats, Singles, Sparse
 from prefmover.dataset import Dataset
-from prefmover.evaluation.baselines.rankers import LEAVE_OUT, ByScores, Scorer, cosines, interactions
+from prefmover.evaluation.baselines.rankers import (
+    LEAVE_OUT,
+    ByScores,
+    Scorer,
+    Values,
+    cosines,
+    interactions,
+)
 from prefmover.evaluation.baselines.rating_controls import mean_vector
 from prefmover.execution.memory import require
 from prefmover.measures import find_measure, pairwise
 from prefmover.predict.similarity import UserSimilarity
+
+NTK_VALUES: tuple[Values, ...] = ("ratings", "seen")
 
 
 def kernel_ridge(
@@ -49,11 +62,47 @@ def kernel_ridge(
     return ByScores(partial(_regression, rate=rate, penalty=penalty), in_medians)
 
 
+def neural_tangent(*, penalty: float = 1.0, values: Values = "ratings") -> ByScores:
+    r"""Return kernel ridge regression over users with the kernel of ∞-AE, unfitted.
+
+    It is the neural tangent kernel of a network with one layer of ReLUs, of infinite width. With unit rows of
+    X, and s the cosine of two of them,
+
+    .. math:: K = s \kappa_0(s) + \kappa_1(s), \quad
+              \kappa_0(s) = \frac{\pi - \arccos s}{\pi}, \quad
+              \kappa_1(s) = \frac{s (\pi - \arccos s) + \sqrt{1 - s^2}}{\pi},
+
+    and the penalty is λ times the mean of the diagonal of K. The paper has ones in X (``"seen"``).
+    """
+
+    def both(data: Dataset) -> Floats:
+        n_users = data.n_users
+        require(32 * n_users**2, f"kernel ridge of {n_users:,} users", LEAVE_OUT)
+        some = np.arange(n_users)
+        return np.stack([cosines(interactions(data.ratings, one), some) for one in NTK_VALUES])
+
+    def learn(data: Dataset, cosine: Floats) -> Scorer:
+        s = np.clip(cosine[NTK_VALUES.index(values)], -1, 1)
+        K = np.clip(np.pi - np.arccos(s), 0, np.pi)
+        K = (2 * s * K + np.sqrt(1 - s**2)) / np.pi
+        empty = np.diff(data.ratings.matrix.indptr) == 0
+        K[empty] = K[:, empty] = 0.0  # the kernel of two rows grows with their lengths
+        shift = penalty * float(np.trace(K)) / max(len(K), 1) or 1.0
+        return _solve(K, data, shift, values)
+
+    return ByScores(learn, both)
+
+
 def _regression(data: Dataset, distances: Floats, rate: float, penalty: float) -> Scorer:
+    return _solve(np.exp(-rate * distances), data, penalty)
+
+
+def _solve(K: Floats | Singles, data: Dataset, penalty: float, values: Values = "ratings") -> Scorer:
+    """Return X - λ (K + λI)⁻¹ X."""
     from scipy.linalg import cho_factor, cho_solve
 
-    K = np.exp(-rate * distances).astype(np.float32)
-    X = interactions(data.ratings, "ratings").astype(np.float32).toarray()
+    K = K.astype(np.float32)
+    X = interactions(data.ratings, values).astype(np.float32).toarray()
     # Not every distance gives a positive definite kernel: shift the spectrum as far as it takes.
     shift = np.float32(penalty)
     K[np.diag_indices_from(K)] += shift

@@ -7,24 +7,31 @@ popularity        the number of training ratings of i
 liked-popularity  the number of training ratings of i that are relevant (4 and 5 stars of 1 to 5)
 random            a hash of (u, i)
 bias              the bias of i, as in the baseline μ + b_u + b_i
-ease              Σ_j x_uj B_ji with B of a ridge regression of every item on all others (Steck 2019)
 item-knn          Σ_j x_uj s_ji over the k items nearest to i by cosine, shrunk: c / (c + shrinkage)
 user-knn          Σ_v s_uv x_vi over the k users nearest to u by cosine
+bm25              Σ_j x_uj s_ji over the k items with the largest s_ji, products of BM25 weights
+rp3beta           Σ_j x_uj s_ji over the k largest s_ji of j: random walks from j by a user to i, over n_i^β
 ================  =======================================================================================
 
-X has the ratings ("ratings") or ones ("seen"), and 0 where there is no rating. These are written out here
+X has what people gave, and 0 where there is no rating (:func:`interactions`). These are written out here
 because other packages' versions differ from what the literature tests, or predict ratings. Each is a function
-that learns from the data and returns a :data:`Scorer`; :class:`ByScores` makes a recommender of it.
+that learns from the data and returns a :data:`Scorer`; :class:`ByScores` makes a recommender of it. What the
+trials of a search have in common is computed once (:func:`shared`).
 
 All have one fallback: users without training ratings, and users all of whose scores are equal, get the most
 liked items (:func:`most_liked`). The same order decides between equal scores.
+
+References: B. Paudel et al., "Updatable, Accurate, Diverse, and Scalable Recommendations for Interactive
+Applications", TiiS 2017 (RP3β); S. Robertson, H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and
+Beyond", 2009, with items as documents and users as terms, as in the package implicit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -36,16 +43,23 @@ from prefmover.data.scale import Scale
 from prefmover.data.splits import hashed
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
+from prefmover.execution.jit import LazyModule
 from prefmover.execution.memory import require
 from prefmover.execution.threads import slices
 from prefmover.predict.centering import Centering
-from prefmover.rank.ease import ItemSide
 
 Scores: TypeAlias = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 Scorer: TypeAlias = Callable[[Ints], Scores]
 """The scores of all items, (n_users, n_items), for some users by position."""
 
-Values: TypeAlias = Literal["ratings", "seen", "liked"]
+Values: TypeAlias = Literal["ratings", "seen", "liked", "centered"]
+
+Made = TypeVar("Made")
+
+kernels = LazyModule("prefmover.predict._sparse_sums")
+
+SHARED_ITEMS = 5000  # more items than this do not share matrices of items x items between trials
+_SHARED: WeakKeyDictionary[Dataset, dict[Any, Any]] = WeakKeyDictionary()
 
 BLOCK_ENTRIES = 4_000_000  # scores in memory at once
 BLOCK_ITEMS = 1000  # that item-knn compares with all at a time
@@ -71,6 +85,7 @@ def interactions(ratings: Ratings, values: Values = "ratings", threshold: float 
     """Return the matrix X that a recommender learns from: zero where there is no rating.
 
     ``"ratings"`` keeps the ratings, ``"seen"`` has 1 for each, and ``"liked"`` 1 for the relevant ones.
+    ``"centered"`` has r - r̄_u / 2, as the default model; counts, which have no middle, become log(1 + x).
     """
     from scipy.sparse import csr_array
 
@@ -80,9 +95,49 @@ def interactions(ratings: Ratings, values: Values = "ratings", threshold: float 
     elif values == "liked":
         least = relevant_from(ratings.scale, threshold)
         data = np.ones_like(data) if least is None else (data >= least).astype(np.float64)
+    elif values == "centered" and ratings.scale.implicit:
+        data = np.log1p(data)
+    elif values == "centered":
+        counts = np.diff(matrix.indptr)
+        means = np.bincount(ratings.rows(), data, ratings.n_users) / np.maximum(counts, 1)
+        data = data - np.repeat(means / 2, counts)
     X = csr_array((data.copy(), matrix.indices.copy(), matrix.indptr.copy()), shape=matrix.shape)
     X.eliminate_zeros()
     return X
+
+
+def shared(data: Dataset, key: Any, make: Callable[[], Made]) -> Made:
+    """Return what all trials on a data set have in common; that of another data set is forgotten."""
+    if data not in _SHARED:
+        _SHARED.clear()
+    known = _SHARED.setdefault(data, {})
+    if key not in known:
+        known[key] = make()
+    made: Made = known[key]
+    return made
+
+
+def gram(data: Dataset, values: Values) -> Floats:
+    """Return XᵀX, (n_items, n_items), which a caller must not change."""
+
+    def make() -> Floats:
+        return dense_gram(interactions(data.ratings, values))
+
+    return shared(data, ("gram", values), make) if data.n_items <= SHARED_ITEMS else make()
+
+
+def dense_gram(X: Sparse) -> Floats:
+    """Return XᵀX of a sparse matrix."""
+    m = X.shape[1]
+    X.sort_indices()  # the kernel relies on it
+    require(8 * m**2, f"a table of {m:,} x {m:,} items", LEAVE_OUT)
+    G = np.zeros((m, m))
+    kernels.add_gram(X.indptr, X.indices, X.data, G)
+    for block in slices(m, BLOCK_ITEMS):  # no large index arrays
+        corner = G[block, block]
+        G[block, block] = np.tril(corner) + np.tril(corner, -1).T
+        G[block, block.stop :] = G[block.stop :, block].T
+    return G
 
 
 def top_positions(scores: Scores, order: Ints, n: int) -> Ints:
@@ -189,30 +244,92 @@ def item_bias(data: Dataset) -> Scorer:
     return _same_for_all(centering.baseline(np.zeros(data.n_items, np.int64), items))
 
 
-def ease(data: Dataset, penalty: float = 1000.0, values: Values = "ratings") -> Scorer:
-    """Regress every item on all others, by ridge regression in closed form."""
-    X = interactions(data.ratings, values)
-    side = ItemSide.fit(X, penalty)
-    return lambda users: side.scores(X[users])
-
-
 def item_knn(data: Dataset, k: int = 50, shrinkage: float = 10.0, values: Values = "ratings") -> Scorer:
     """Sum over the k nearest items by the cosine of their columns, shrunk by the number of common raters."""
+    X = interactions(data.ratings, values)
+    length = np.sqrt(np.bincount(X.indices, X.data**2, data.n_items))
+    length[length == 0] = 1.0
+    products, common = _products(data, values), _products(data, "seen")
+
+    def similar(items: Ints) -> Singles:
+        S: Floats = products(items) / (length[items][:, None] * length)
+        if shrinkage:
+            both = common(items)
+            S *= both / (both + shrinkage)
+        return S.astype(np.float32)
+
+    return by_nearest(X, similar, k)
+
+
+def bm25(data: Dataset, k: int = 50, k1: float = 1.2, b: float = 0.75, values: Values = "ratings") -> Scorer:
+    r"""Sum over the k nearest items by the product of their columns, weighted by BM25.
+
+    .. math:: w_{ui} = \frac{x_{ui} (k_1 + 1)}{x_{ui} + k_1 (1 - b + b\, l_i / \bar l)}
+              \log \frac{n}{1 + n_u}, \qquad l_i = \sum_u x_{ui},
+
+    with n the number of items. An item is not its own neighbor; that changes the scores of rated items only.
+    """
+    X = interactions(data.ratings, values)
+    total, n_user = np.bincount(X.indices, X.data, data.n_items), np.diff(X.indptr)
+    norm = 1 - b + b * total / (total.mean() or 1.0)
+    W, rarity = X.copy(), np.log(data.n_items / (1.0 + n_user))
+    W.data = X.data * (k1 + 1) / (k1 * norm[X.indices] + X.data) * np.repeat(rarity, n_user)
+    items, W = W.T.tocsr().astype(np.float32), W.astype(np.float32)
+    return by_nearest(X, lambda some: (items[some] @ W).toarray(), k)
+
+
+def rp3beta(
+    data: Dataset, k: int = 400, alpha: float = 1.0, beta: float = 0.3, values: Values = "ratings"
+) -> Scorer:
+    r"""Follow the k likeliest walks from each item j of the user, by a user, to an item i; β is against popular i.
+
+    .. math:: s_{ji} = \frac{1}{n_i^\beta} \sum_u \frac{x_{uj}^\alpha}{\sum_v x_{vj}^\alpha} \cdot
+              \frac{x_{ui}^\alpha}{\sum_l x_{ul}^\alpha}
+    """
+    X = interactions(data.ratings, values)
+    Z = X.copy()
+    Z.data **= alpha
+    to_user = np.bincount(Z.indices, Z.data, data.n_items)
+    to_user[to_user == 0] = 1.0
+    to_item = np.asarray(Z.sum(axis=1)).ravel()
+    to_item[to_item == 0] = 1.0
+    penalty = np.maximum(data.ratings_per_item, 1.0) ** -beta
+    ahead, back = Z.copy(), Z.copy()
+    ahead.data = Z.data / np.repeat(to_item, np.diff(Z.indptr)) * penalty[Z.indices]
+    back.data = Z.data / to_user[Z.indices]
+    back, ahead = back.T.tocsr().astype(np.float32), ahead.astype(np.float32)
+    return by_nearest(X, lambda some: (back[some] @ ahead).toarray(), k, of_source=True)
+
+
+def _products(data: Dataset, values: Values) -> Callable[[Ints], Floats]:
+    """Return what gives some rows of XᵀX."""
+    if data.n_items <= SHARED_ITEMS:
+        G = gram(data, values)
+        return lambda items: G[items]
+    X = interactions(data.ratings, values)
+    columns = X.T.tocsr()
+    return lambda items: (columns[items] @ X).toarray()
+
+
+def by_nearest(
+    X: Sparse, similar: Callable[[Ints], Singles], k: int, *, of_source: bool = False
+) -> Scorer:
+    """Return Σ_j x_uj s_ji over the k largest s_ji of each item i; ``similar`` gives those of some i, (i, j).
+
+    With ``of_source`` it gives those of some j, (j, i), and each j keeps its k largest.
+    """
     from scipy.sparse import csr_array, vstack
 
-    n_stored, what = min(k, data.n_items) * data.n_items, f"item-knn of {data.n_items:,} items"
-    require(24 * (BLOCK_ITEMS * data.n_items + n_stored), what, LEAVE_OUT)
-    X, seen = interactions(data.ratings, values), interactions(data.ratings, "seen")
-    items, raters, blocks = X.T.tocsr(), seen.T.tocsr(), []
-    for block in slices(data.n_items, BLOCK_ITEMS):
+    m = X.shape[1]
+    require(24 * (BLOCK_ITEMS * m + min(k, m) * m), f"the nearest of {m:,} items", LEAVE_OUT)
+    blocks = []
+    for block in slices(m, BLOCK_ITEMS):
         some = np.arange(block.start, block.stop)
-        S = _other_cosines(items, some)
-        if shrinkage:
-            common = (raters[some] @ seen).toarray()
-            S *= common / (common + shrinkage)
+        S = similar(some)
+        S[np.arange(len(some)), some] = 0.0
         blocks.append(csr_array(_strongest(S, k)))
-    weights = vstack(blocks).T.tocsr()  # column i has the neighbors of item i
-    rows = X.astype(np.float32)
+    kept, rows = vstack(blocks), X.astype(np.float32)
+    weights = kept.tocsr() if of_source else kept.T.tocsr()
     return lambda users: np.asarray((rows[users] @ weights).toarray())
 
 
