@@ -3,10 +3,15 @@
 import numpy as np
 import pytest
 
-from prefmover import datasets, pairwise
+from prefmover import Dataset, Ratings, datasets, pairwise
 from prefmover.errors import InputError
 from prefmover.evaluation import compute, evaluate
-from prefmover.evaluation.baselines.kernel_ridge import DISTANCES, kernel_ridge, user_distances
+from prefmover.evaluation.baselines.kernel_ridge import (
+    DISTANCES,
+    kernel_ridge,
+    neural_tangent,
+    user_distances,
+)
 from prefmover.evaluation.recommenders import GROUPS
 from tests.messages import names
 
@@ -67,6 +72,43 @@ def test_scores_are_those_of_the_formula(data, penalty):
     assert model.scores_(np.arange(24)) == pytest.approx(expected, abs=1e-3)
 
 
+def network_gradient(W, v, x):
+    """Return the gradient of a network v · relu(W x) / √width by all its weights."""
+    active = W @ x > 0
+    return np.concatenate([np.where(active, W @ x, 0), ((v * active)[:, None] * x).ravel()])
+
+
+def test_the_neural_tangent_kernel_is_that_of_wide_networks():
+    """Inner products of gradients at random weights, of a wide network, approach K / 2."""
+    rng = np.random.default_rng(0)
+    given = rng.integers(0, 6, (4, 8)) + np.eye(4, 8, dtype=int)
+    users, items = np.nonzero(given)
+    few = Dataset(Ratings.from_arrays(users, items, given[users, items]))
+    X = few.ratings.matrix.toarray()
+    rows = X / np.linalg.norm(X, axis=1, keepdims=True)
+    W, v = rng.standard_normal((60_000, few.n_items)), rng.standard_normal(60_000)
+    gradients = [network_gradient(W, v, x) for x in rows]
+    K = 2 * np.array([[a @ b for b in gradients] for a in gradients]) / len(W)
+    model = neural_tangent(penalty=0.7).fit(few)
+    expected = K @ np.linalg.solve(K + 0.7 * np.trace(K) / len(K) * np.eye(len(K)), X)
+    assert model.scores_(np.arange(4)) == pytest.approx(expected, abs=0.05)
+
+
+@pytest.mark.parametrize("values", ["ratings", "seen"])
+def test_neural_tangent_scores_are_those_of_the_formula(data, values):
+    target = data.ratings.matrix.toarray()
+    X = target if values == "ratings" else (target > 0) * 1.0
+    K = np.empty((24, 24))
+    for u in range(24):
+        for v in range(24):
+            s = min(1.0, X[u] @ X[v] / np.sqrt((X[u] @ X[u]) * (X[v] @ X[v])))
+            k0, k1 = (np.pi - np.arccos(s)) / np.pi, (s * (np.pi - np.arccos(s)) + np.sqrt(1 - s * s)) / np.pi
+            K[u, v] = s * k0 + k1
+    expected = K @ np.linalg.solve(K + 3.0 * np.trace(K) / 24 * np.eye(24), X)
+    model = neural_tangent(penalty=3.0, values=values).fit(data)
+    assert model.scores_(np.arange(24)) == pytest.approx(expected, abs=1e-3)
+
+
 def test_a_kernel_that_is_not_positive_definite_is_shifted(data):
     """RWMD gives such kernels; the search must not stop there."""
     for rate in (0.1, 1.0, 20.0):
@@ -90,7 +132,7 @@ def test_users_without_ratings_are_as_far_as_can_be(data):
 
 
 def test_every_kernel_runs_and_its_search_may_see_a_sample(data, monkeypatch):
-    assert set(GROUPS["kernels"]) == {f"kernel:{name}" for name in DISTANCES}
+    assert set(GROUPS["kernels"]) == {f"kernel:{name}" for name in (*DISTANCES, "ntk")}
     monkeypatch.setattr(compute, "MAX_USERS", 10)
     evaluation = evaluate(data, [*GROUPS["kernels"], "ease"], task="ranking", train=0.5, trials=2)
     for record in evaluation:

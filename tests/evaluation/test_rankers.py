@@ -8,15 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.sparse import csr_matrix
 
 from prefmover import Dataset, Ratings, datasets
 from prefmover.data.scale import Scale
 from prefmover.errors import MissingExtraError
 from prefmover.evaluation import evaluate
 from prefmover.evaluation.baselines import packages as peers
+from prefmover.evaluation.baselines.content import content_knn, hybrid_svd, wcf
+from prefmover.evaluation.baselines.linear import addease, cease, dan, ease, edlae, l3ae
 from prefmover.evaluation.baselines.rankers import (
     ByScores,
-    ease,
+    bm25,
     interactions,
     item_bias,
     item_knn,
@@ -24,6 +27,7 @@ from prefmover.evaluation.baselines.rankers import (
     popularity,
     random_order,
     relevant_from,
+    rp3beta,
     top_positions,
     user_knn,
 )
@@ -35,6 +39,11 @@ from tests.messages import names
 def data():
     cinema = datasets.load("cinema")
     return cinema.with_ratings(cinema.ratings.take(users=np.arange(60)))
+
+
+CLOSED = (ease, edlae, dan, item_knn, user_knn, bm25, rp3beta)
+OF_CONTENT = (cease, addease, l3ae, hybrid_svd, content_knn, wcf)
+ALL = (*CLOSED, *OF_CONTENT)
 
 
 def scores_of(learn, data, **settings):
@@ -54,7 +63,7 @@ def test_top_positions_are_those_of_a_full_sort(scores, n):
 
 
 def test_nobody_is_recommended_what_they_rated(data):
-    for learn in (popularity, random_order, item_bias, ease, item_knn, user_knn):
+    for learn in (popularity, random_order, item_bias, *ALL):
         lists = ByScores(learn).fit(data).recommend(data.ratings.users.tolist(), 10)
         assert len(lists) == data.n_users
         for user, items in zip(data.ratings.users.tolist(), lists, strict=True):
@@ -67,17 +76,6 @@ def test_popularity_counts_raters_and_likers(data):
     assert (scores_of(popularity, data) == (X > 0).sum(axis=0)).all()
     assert (scores_of(popularity, data, values="liked") == (X >= 4).sum(axis=0)).all()
     assert (scores_of(popularity, data, values="liked", relevant=5) == (X >= 5).sum(axis=0)).all()
-
-
-def test_ease_is_a_regression_of_each_item_on_the_others(data):
-    """Column j of B solves the ridge regression of item j on all others, one by one."""
-    X, penalty = data.ratings.matrix.toarray(), 50.0
-    found = scores_of(ease, data, penalty=penalty)
-    for j in range(0, data.n_items, 17):
-        others = np.delete(np.arange(data.n_items), j)
-        A = X[:, others]
-        b = np.linalg.solve(A.T @ A + penalty * np.eye(len(others)), A.T @ X[:, j])
-        assert found[:, j] == pytest.approx(A @ b, abs=2e-3)
 
 
 def test_item_knn_by_hand(data):
@@ -111,6 +109,68 @@ def test_user_knn_by_hand(data):
         assert found[u] == pytest.approx(s @ X, abs=1e-3)
 
 
+def test_bm25_by_hand(data):
+    """The formula in loops, and the neighbors of the package implicit, where an item is also its own."""
+    X = data.ratings.matrix.toarray()
+    n_users, n_items = X.shape
+    W, total = np.zeros_like(X), X.sum(axis=0)
+    for u in range(n_users):
+        for i in np.flatnonzero(X[u]):
+            norm = 0.4 + 0.6 * total[i] / total.mean()
+            rarity = np.log(n_items) - np.log1p((X[u] > 0).sum())
+            W[u, i] = X[u, i] * 3.0 / (2.0 * norm + X[u, i]) * rarity
+    S = W.T @ W
+    np.fill_diagonal(S, 0)
+    assert scores_of(bm25, data, k=n_items, k1=2.0, b=0.6) == pytest.approx(X @ S, rel=1e-4, abs=1e-2)
+    implicit = pytest.importorskip("implicit.nearest_neighbours")
+    theirs = implicit.bm25_weight(csr_matrix(data.ratings.matrix).T, 2.0, 0.6).T
+    assert theirs.toarray() == pytest.approx(W)
+    found = scores_of(bm25, data, k=5, k1=2.0, b=0.6)
+    for i in range(0, n_items, 23):
+        s = np.where(np.argsort(np.argsort(-S[i], kind="stable")) < 5, S[i], 0)
+        assert found[:, i] == pytest.approx(X @ s, rel=1e-4)
+
+
+def test_rp3beta_by_hand():
+    rng = np.random.default_rng(4)
+    users, items = np.nonzero(rng.random((30, 40)) < 0.4)
+    data = Dataset(
+        Ratings.from_arrays(users, items, 1 + 4 * rng.random(len(users)))
+    )  # no two walks are equal
+    X = data.ratings.matrix.toarray()
+    Z, n_item = X**1.5, np.maximum((X > 0).sum(axis=0), 1)
+    to_item = Z / np.maximum(Z.sum(axis=1, keepdims=True), 1e-12)
+    to_user = (Z / np.maximum(Z.sum(axis=0), 1e-12)).T
+    S = to_user @ to_item / n_item**0.4
+    np.fill_diagonal(S, 0)
+    for row in S:
+        row[np.argsort(-row, kind="stable")[7:]] = 0
+    found = scores_of(rp3beta, data, k=7, alpha=1.5, beta=0.4)
+    assert found == pytest.approx(X @ S, abs=1e-4)
+
+
+@pytest.mark.slow
+def test_irspack_has_the_same_walks_and_neighbors():
+    """Where all neighbors are kept: among few, irspack counts an item as its own neighbor."""
+    models = pytest.importorskip("irspack.recommenders")
+    cinema = datasets.load("cinema")
+    ones, users = csr_matrix(cinema.ratings.matrix > 0, dtype=float), np.arange(cinema.n_users)
+    everything = cinema.n_items + 1
+    for ours, theirs in (
+        (
+            rp3beta(cinema, everything, 1.0, 0.5, "seen"),
+            models.RP3betaRecommender(ones, 1.0, 0.5, everything, n_threads=1),
+        ),
+        (
+            item_knn(cinema, everything, 0.0, "seen"),
+            models.CosineKNNRecommender(ones, 0.0, normalize=True, top_k=everything, n_threads=1),
+        ),
+    ):
+        expected = theirs.learn().get_score(users)
+        unrated = ones.toarray() == 0
+        assert ours(users)[unrated] == pytest.approx(expected[unrated], rel=1e-4, abs=1e-6)
+
+
 def test_interactions():
     ratings = Ratings.from_arrays([1, 1, 2], list("aba"), [5, 1, 4])
     assert interactions(ratings).toarray().tolist() == [[5, 1], [4, 0]]
@@ -120,7 +180,9 @@ def test_interactions():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["implicit:als", "implicit:bpr"])
+@pytest.mark.parametrize(
+    "name", ["implicit:als", "implicit:bpr", "irspack:slim", "irspack:ials", "irspack:ials-content"]
+)
 def test_other_packages_run_and_repeat(name):
     """They rank better than chance, the same on every run, and are searched with the same budget."""
     pytest.importorskip(name.partition(":")[0])
@@ -165,7 +227,7 @@ def test_new_users_get_a_list_from_every_peer():
 
     empty = csr_array(np.vstack([train.toarray(), np.zeros((1, 3))]))
     data = Dataset(Ratings(empty, ratings.users, ratings.items, ratings.scale))
-    every = [popularity, ease, item_knn, user_knn]
+    every = [popularity, *CLOSED]
     with contextlib.suppress(MissingExtraError):
         peers.require("implicit")
         every.append(partial(peers.als, factors=2, iterations=2))
@@ -174,7 +236,7 @@ def test_new_users_get_a_list_from_every_peer():
         assert sorted(items) == ["a", "b", "c"], learn
 
 
-@pytest.mark.parametrize("name", ["implicit:als", "surprise:SVD"])
+@pytest.mark.parametrize("name", ["implicit:als", "surprise:SVD", "irspack:slim"])
 def test_a_missing_package_is_said(name, monkeypatch):
     package = name.partition(":")[0]
     monkeypatch.setattr(peers, "import_module", lambda module: (_ for _ in ()).throw(ImportError(module)))
@@ -185,8 +247,8 @@ def test_a_missing_package_is_said(name, monkeypatch):
 def test_every_grid_is_large_enough_and_names_settings():
     """Every recommender with a grid gets as many trials as the default model makes, and each is another."""
     for row in (*ROWS, *FAMILIES.values()):
-        assert len({tuple(sorted(one.items())) for one in row.grid}) == len(row.grid), row.name
-    for name in (*GROUPS["kernels"], *GROUPS["peers"]):
-        assert len(grid(Method.parse(name), 24)) == 24, name
+        assert len({tuple(sorted(one.items())) for one in row.grid}) == len(row.grid) <= 30, row.name
+    for name in (*GROUPS["kernels"], *GROUPS["peers"], *GROUPS["content-peers"]):
+        assert len(grid(Method.parse(name), 99)) == 30, name
         assert len(grid(Method.parse(name), 3)) == 3
     assert grid(Method.parse("default"), 24) == grid(Method.parse("popularity"), 24) == ()

@@ -26,7 +26,8 @@ from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.evaluation.baselines.rankers import ByScores
 from prefmover.evaluation.experiment import Experiment
-from prefmover.evaluation.recommenders import AnyRecommender, Method, Request, Settings, fit, grid
+from prefmover.evaluation.grids import Settings
+from prefmover.evaluation.recommenders import AnyRecommender, Method, Request, fit, grid
 from prefmover.evaluation.record import Record, RunInfo, Task, Trial, Tuning, versions
 from prefmover.evaluation.tasks import AnyTask, Predicted, RankingTask, task_of
 from prefmover.model import KNNRecommender, Recommender

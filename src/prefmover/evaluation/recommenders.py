@@ -16,13 +16,7 @@ An object is fitted to a :class:`~prefmover.Dataset` that holds the training rat
 of (user, item) pairs of ids and returns a rating for each; ``recommend`` gets a list of user ids, and returns
 a list of n item ids for each (or of objects with an attribute ``item``), best first.
 
-The order of a grid is that of trying: a budget of t trials takes the first t, so these cover the grid. A run
-chooses among them on its validation part only. The grids themselves are not blind: those of ALS and of the
-kernels were revised after a first look at one split of MovieLens-100K (share .8, seed 0), where their test
-nDCG was low, and widened where validation parts of that split and of share .1 chose their edge. That can
-favor these methods, not the default model, which chooses by itself in its fit (:mod:`prefmover.rank.tuning`);
-its record has the number of its trials. Give the others a budget of 30 or more for the same. Surprise's grids
-begin with its defaults. They were written down before any of their results was seen.
+The settings that a search tries are in :mod:`prefmover.evaluation.grids`.
 """
 
 from __future__ import annotations
@@ -30,16 +24,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
-from math import prod
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError, close_names
 from prefmover.evaluation.baselines import content, linear, packages, rankers, rating_controls
-from prefmover.evaluation.baselines.kernel_ridge import NTK_VALUES, kernel_ridge, neural_tangent
+from prefmover.evaluation.baselines.kernel_ridge import kernel_ridge, neural_tangent
 from prefmover.evaluation.baselines.rankers import ByScores, Scorer
+from prefmover.evaluation.grids import GRIDS, Settings
 from prefmover.evaluation.record import Kind, Task
 from prefmover.measures import MEASURES, find_measure
 from prefmover.model import KNNRecommender, Recommender
@@ -48,7 +41,6 @@ from prefmover.model.base_recommender import BaseRecommender
 if TYPE_CHECKING:
     from prefmover.evaluation.experiment import Experiment
 
-Settings: TypeAlias = dict[str, Any]
 Style: TypeAlias = tuple[str, str, str]
 
 ANSWERS: dict[Task, str] = {"rating": "predict", "ranking": "recommend"}
@@ -109,41 +101,6 @@ class Row:
     style: Style = ("#CC79A7", "-", "x")  # color, dash and marker in figures
 
 
-STRIDE = 7  # coprime to the sizes of the grids below
-TRIALS = 30  # the largest grid
-PRIMES = (2, 3, 5, 7, 11)
-
-
-def _product(**values: tuple[Any, ...]) -> tuple[Settings, ...]:
-    """Return all combinations, in an order that visits all values of each setting early."""
-    every = [dict(zip(values, one, strict=True)) for one in product(*values.values())]
-    return tuple(every[k * STRIDE % len(every)] for k in range(len(every)))
-
-
-def _spread(**values: tuple[Any, ...]) -> tuple[Settings, ...]:
-    """Return at most 30 of all combinations, evenly spread: the points of a Halton sequence."""
-    found: dict[tuple[int, ...], Settings] = {}
-    n_all = prod(map(len, values.values()))
-    at = 0
-    while len(found) < min(TRIALS, n_all):
-        at += 1
-        place = tuple(
-            int(len(some) * _halton(at, base)) for base, some in zip(PRIMES, values.values(), strict=False)
-        )
-        found.setdefault(place, {name: some[k] for k, (name, some) in zip(place, values.items(), strict=True)})
-    return tuple(found.values())
-
-
-def _halton(at: int, base: int) -> float:
-    """Return the number whose digits in a base are those of ``at``, mirrored at the point."""
-    value, step = 0.0, 1.0
-    while at:
-        step /= base
-        at, digit = divmod(at, base)
-        value += digit * step
-    return value
-
-
 def _knn(ask: Request) -> KNNRecommender:
     name, convention = ask.method.method, ask.method.convention
     if ask.task == "rating":
@@ -177,12 +134,6 @@ RATING: tuple[Task, ...] = ("rating",)
 RANKING: tuple[Task, ...] = ("ranking",)
 BOTH: tuple[Task, ...] = ("rating", "ranking")
 GRAY = "#777777"
-VALUES = ("ratings", "seen", "centered")
-PENALTIES = (10.0, 30.0, 60.0, 120.0, 250.0, 500.0, 1e3, 2.5e3, 6e3, 2e4)
-KERNEL = _product(penalty=(3.0, 10.0, 1.0, 30.0, 0.3, 100.0), rate=(2.0, 1.0, 4.0, 0.5, 8.0))
-NEIGHBORS = _product(
-    k=(40, 20, 80, 160), similarity=("msd", "pearson_baseline", "cosine"), user_based=(True, False)
-)
 
 
 def _estimated(measure: str, marker: str) -> Row:
@@ -198,22 +149,26 @@ def _kernel(distance: str, style: Style) -> Row:
     return Row(
         f"kernel:{distance}", "control", RANKING,
         lambda ask: kernel_ridge(distance, n_threads=ask.n_threads, **ask.settings),
-        KERNEL, ("kernels",), label=f"kernel {distance}", style=style,
+        GRIDS["kernel"], ("kernels",), label=f"kernel {distance}", style=style,
     )  # fmt: skip
 
 
-def _surprise(model: str, grid: tuple[Settings, ...], style: Style) -> Row:
+def _surprise(model: str, style: Style) -> Row:
+    name = f"surprise:{model}"
     return Row(
-        f"surprise:{model}", "peer", RATING,
+        name, "peer", RATING,
         lambda ask: packages.SurpriseRecommender(model, seed=ask.seed, settings=ask.settings),
-        grid, ("surprise",), "surprise", method=model, style=style,
+        GRIDS[name], ("surprise",), "surprise", method=model, style=style,
     )  # fmt: skip
 
 
 def _peer(
-    name: str, learn: Callable[..., Scorer], grid: tuple[Settings, ...], style: Style, group: str = "peers"
+    name: str, learn: Callable[..., Scorer], style: Style, *needs: str, group: str = "peers", label: str = ""
 ) -> Row:
-    return Row(name, "peer", RANKING, _scored(learn), grid, (group,), style=style)
+    """Return the row of a peer that scores; before a colon, its name has the package that it is from."""
+    package = name.partition(":")[0] if ":" in name else ""
+    make = _scored(learn, *needs)
+    return Row(name, "peer", RANKING, make, GRIDS[name], (group,), package, label=label, style=style)
 
 
 _content_peer = partial(_peer, group="content-peers")
@@ -247,11 +202,7 @@ ROWS = (
     _kernel("cosine", ("#56B4E9", "-.", "*")),
     _kernel("jaccard", ("#E69F00", "-.", "*")),
     Row(
-        "kernel:ntk", "control", RANKING, lambda ask: neural_tangent(**ask.settings),
-        _product(
-            values=NTK_VALUES,
-            penalty=(0.03, 0.1, 0.2, 0.4, 0.7, 1.2, 2.0, 3.5, 6.0, 10.0, 18.0, 30.0, 60.0, 120.0, 300.0),
-        ),
+        "kernel:ntk", "control", RANKING, lambda ask: neural_tangent(**ask.settings), GRIDS["kernel:ntk"],
         ("kernels",), label="∞-AE", style=("#CC79A7", "-.", "*"),
     ),
     Row(
@@ -267,117 +218,32 @@ ROWS = (
         "random", "control", RANKING, _scored(rankers.random_order, "seed"),
         groups=("simple",), style=(GRAY, ":", "x"),
     ),
-    _surprise(
-        "SVD",
-        _product(n_factors=(100, 20), reg_all=(0.02, 0.1, 0.05), n_epochs=(20, 40), lr_all=(0.005, 0.01)),
-        ("#009E73", ":", "1"),
-    ),
-    _surprise(
-        "SVDpp",
-        _product(n_factors=(20, 50), reg_all=(0.02, 0.1, 0.05), n_epochs=(20, 40), lr_all=(0.007, 0.003)),
-        ("#CC79A7", ":", "2"),
-    ),
-    _surprise("KNNBaseline", NEIGHBORS, ("#E69F00", ":", "3")),
-    _surprise("KNNWithMeans", NEIGHBORS, ("#56B4E9", ":", "4")),
-    _surprise(
-        "BaselineOnly",
-        _product(reg_i=(10.0, 5.0, 2.0, 20.0), reg_u=(15.0, 10.0, 5.0, 3.0, 2.0, 30.0)),
-        ("#D55E00", ":", "+"),
-    ),
-    _peer("ease", linear.ease, _product(values=VALUES, penalty=PENALTIES), ("#D55E00", "--", "p")),
-    _peer(
-        "edlae", linear.edlae,
-        _spread(p=(0.1, 0.2, 0.33, 0.5, 0.67, 0.8), values=VALUES, penalty=(10.0, 30.0, 100.0, 300.0, 1000.0)),
-        ("#D55E00", ":", "P"),
-    ),
-    _peer(
-        "dan", linear.dan,
-        _spread(
-            beta=(0.0, 0.25, 0.5), values=VALUES, penalty=(10.0, 30.0, 80.0, 200.0, 500.0, 1500.0),
-            p=(0.0, 0.2, 0.4, 0.6), alpha=(0.0, 0.1, 0.2, 0.3),
-        ),
-        ("#D55E00", "-.", "X"),
-    ),
-    _peer(
-        "item-knn", rankers.item_knn,
-        _spread(shrinkage=(0.0, 10.0, 30.0, 100.0), values=VALUES, k=(10, 20, 50, 100, 200)),
-        ("#E69F00", "--", "h"),
-    ),
-    _peer(
-        "user-knn", rankers.user_knn,
-        _product(values=VALUES, k=(20, 30, 40, 60, 80, 120, 180, 270, 400, 900)), ("#56B4E9", "--", "H"),
-    ),
-    _peer(
-        "bm25", rankers.bm25,
-        _spread(
-            k1=(0.3, 1.2, 5.0, 20.0, 100.0), b=(0.0, 0.3, 0.6, 0.9), k=(20, 50, 100, 200, 500),
-            values=("ratings", "seen"),
-        ),
-        ("#E69F00", ":", "8"),
-    ),
-    _peer(
-        "rp3beta", rankers.rp3beta,
-        _spread(
-            beta=(0.0, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8), alpha=(0.5, 1.0, 1.5), k=(20, 50, 100, 300, 1000),
-            values=("ratings", "seen"),
-        ),
-        ("#E69F00", "-.", "d"),
-    ),
+    _surprise("SVD", ("#009E73", ":", "1")),
+    _surprise("SVDpp", ("#CC79A7", ":", "2")),
+    _surprise("KNNBaseline", ("#E69F00", ":", "3")),
+    _surprise("KNNWithMeans", ("#56B4E9", ":", "4")),
+    _surprise("BaselineOnly", ("#D55E00", ":", "+")),
+    _peer("ease", linear.ease, ("#D55E00", "--", "p"), label="EASE"),
+    _peer("edlae", linear.edlae, ("#D55E00", ":", "P"), label="EDLAE"),
+    _peer("dan", linear.dan, ("#D55E00", "-.", "X"), label="DAN"),
+    _peer("item-knn", rankers.item_knn, ("#E69F00", "--", "h")),
+    _peer("user-knn", rankers.user_knn, ("#56B4E9", "--", "H")),
+    _peer("bm25", rankers.bm25, ("#E69F00", ":", "8"), label="BM25"),
+    _peer("rp3beta", rankers.rp3beta, ("#E69F00", "-.", "d"), label="RP3β"),
+    _peer("implicit:als", packages.als, ("#CC79A7", "--", "<"), "seed", "n_threads"),
+    _peer("implicit:bpr", packages.bpr, ("#CC79A7", "-.", ">"), "seed"),
+    _peer("irspack:slim", packages.slim, ("#009E73", "--", "v"), label="SLIM"),
+    _peer("irspack:ials", packages.ials, ("#009E73", ":", "^"), "seed", "n_threads", label="iALS"),
+    _content_peer("cease", linear.cease, ("#0072B2", "--", "p"), label="CEASE"),
+    _content_peer("addease", linear.addease, ("#0072B2", ":", "P"), label="AddEASE"),
+    _content_peer("l3ae", linear.l3ae, ("#0072B2", "-.", "X"), label="L3AE"),
+    _content_peer("hybrid-svd", content.hybrid_svd, ("#CC79A7", "--", "s"), label="HybridSVD"),
     _content_peer(
-        "cease", linear.cease,
-        _spread(
-            alpha=(1.0, 4.0, 15.0, 60.0, 250.0, 1000.0), values=VALUES,
-            penalty=(10.0, 30.0, 100.0, 300.0, 1000.0),
-        ),
-        ("#0072B2", "--", "p"),
+        "irspack:ials-content", packages.content_ials, ("#009E73", "-.", "*"), "seed", "n_threads",
+        label="iALS with content",
     ),
-    _content_peer(
-        "addease", linear.addease,
-        _spread(
-            alpha=(0.1, 0.2, 0.3, 0.5), values=VALUES, penalty=(20.0, 60.0, 200.0, 600.0, 2000.0),
-            content_penalty=(1.0, 10.0, 100.0),
-        ),
-        ("#0072B2", ":", "P"),
-    ),
-    _content_peer(
-        "l3ae", linear.l3ae,
-        _spread(
-            delta=(10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0), values=VALUES,
-            penalty=(10.0, 50.0, 200.0, 800.0), content_penalty=(1.0, 10.0, 100.0), prior=("ease", "cosine"),
-        ),
-        ("#0072B2", "-.", "X"),
-    ),
-    _content_peer(
-        "hybrid-svd", content.hybrid_svd,
-        _spread(
-            alpha=(0.1, 0.3, 0.5, 0.7, 0.9), values=VALUES, rank=(5, 10, 20, 30, 45, 70, 110, 180),
-        ),
-        ("#CC79A7", "--", "s"),
-    ),
-    _content_peer(
-        "content-knn", content.content_knn,
-        _product(values=VALUES, k=(5, 10, 20, 35, 60, 100, 180, 300, 600, 1500)), ("#E69F00", "--", "o"),
-    ),
-    _content_peer(
-        "wcf", content.wcf,
-        _spread(
-            epsilon=(0.02, 0.05, 0.1, 0.2, 0.4), values=("ratings", "liked", "seen"),
-            rank=(5, 10, 20, 40, 80, 160),
-        ),
-        ("#000000", ":", "*"),
-    ),
-    Row(
-        "implicit:als", "peer", RANKING, _scored(packages.als, "seed", "n_threads"),
-        _product(regularization=(10.0, 30.0, 1.0, 100.0), factors=(32, 64, 16), alpha=(1.0, 5.0)),
-        ("peers",), "implicit", style=("#CC79A7", "--", "<"),
-    ),
-    Row(
-        "implicit:bpr", "peer", RANKING, _scored(packages.bpr, "seed"),
-        _product(
-            factors=(64, 16), regularization=(0.01, 0.001, 0.1), learning_rate=(0.05, 0.01, 0.1, 0.02)
-        ),
-        ("peers",), "implicit", style=("#CC79A7", "-.", ">"),
-    ),
+    _content_peer("content-knn", content.content_knn, ("#E69F00", "--", "o")),
+    _content_peer("wcf", content.wcf, ("#000000", ":", "*"), label="WCF"),
 )  # fmt: skip
 
 TABLE = {row.name: row for row in ROWS}
@@ -386,7 +252,7 @@ TABLE = {row.name: row for row in ROWS}
 FAMILIES = {
     "knn": Row(
         "knn:MEASURE", "measure", BOTH, _knn,
-        tuple({"k": k} for k in (40, 20, 80, 160, 320, 10, 30, 60, 120, 240, 640, 5)),
+        GRIDS["knn"],
     ),
     "kernel": Row(
         "kernel:MEASURE", "model", BOTH, lambda ask: _model(ask, ask.method.method.removeprefix("kernel:"))

@@ -281,7 +281,7 @@ def record_key(protocol: str, share: float, repeat: int, recommender: str, task:
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that compute."""
     numbers = {"python": platform.python_version()}
-    for name in ("prefmover", "numpy", "scipy", "numba", "scikit-surprise", "implicit"):
+    for name in ("prefmover", "numpy", "scipy", "numba", "scikit-surprise", "implicit", "irspack"):
         try:
             numbers[name] = version(name)
         except PackageNotFoundError:  # an extra that is not installed

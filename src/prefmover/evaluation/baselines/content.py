@@ -1,4 +1,4 @@
-r"""Peers that know what the items are about, other than the regressions: for cold items too.
+r"""Peers that know what the items are about, other than the regressions.
 
 T are the unit vectors of the items that the geometry of the data set is made of: the same tags and genres
 that the default model knows. A geometry that follows the ratings is no content, and is refused.
@@ -43,13 +43,12 @@ def item_vectors(data: Dataset, what: str) -> Floats:
 
     Data without vectors of their own are an error.
     """
-    if not geometry_follows_ratings(data):
-        vectors = data.require_geometry(what).vectors
-        if vectors is not None:
-            return vectors
+    geometry = None if geometry_follows_ratings(data) else data.geometry
+    if geometry is not None and geometry.vectors is not None:
+        return geometry.vectors
     raise InputError(
-        f"{what} needs vectors that describe the items, and {data.name or 'this data set'} has none; {LEAVE_OUT}, "
-        "or give files of tags, genres or vectors"
+        f"{what} needs vectors that describe the items, and {data.name or 'this data set'} has none; "
+        f"{LEAVE_OUT}, or give files of tags, genres or vectors"
     )
 
 
@@ -71,7 +70,8 @@ def hybrid_svd(data: Dataset, rank: int = 50, alpha: float = 0.5, values: Values
 
     With V the first right singular vectors of X L, the scores are :math:`X L V V^T L^{-1}`. They are the same
     for every L with this product. Here it is the symmetric root, which differs from a diagonal only in the
-    directions of the features: no matrix of items x items is needed. α = 0 is the truncated SVD.
+    directions of the features: no matrix of items x items is needed. α = 0 is the truncated SVD. Items
+    without ratings have the score 0.
     """
     T = item_vectors(data, "HybridSVD")
     if not 0 <= alpha < 1:
@@ -85,9 +85,7 @@ def hybrid_svd(data: Dataset, rank: int = 50, alpha: float = 0.5, values: Values
     return lambda users: np.asarray((rows[users] @ left) @ right)
 
 
-def wcf(
-    data: Dataset, rank: int = 50, epsilon: float = 0.1, values: Values = "ratings"
-) -> Scorer:
+def wcf(data: Dataset, rank: int = 50, epsilon: float = 0.1, values: Values = "ratings") -> Scorer:
     r"""Move what a user likes to items of similar content, for users of low rank: a variant of WCF.
 
     A user is a distribution p over rated items. It moves at the cost d, the content's distances, blurred by
@@ -143,13 +141,17 @@ def _right_singular_vectors(X: Sparse, L: _Root | None = None) -> Floats:
         V: Floats = np.linalg.svd(dense, full_matrices=False)[2][:RANK].T
         return V
     operator: Any = X
+    sides: Any = {"return_singular_vectors": "vh"}
     if L is not None:
-        columns = X.T.tocsr()
+        columns: Any = X.T.tocsr()
         operator = LinearOperator(
-            X.shape, lambda x: X @ L.times(x.ravel()), lambda y: L.times(columns @ y.ravel()), dtype=np.float64
+            X.shape,
+            lambda x: X @ L.times(x.ravel()),
+            lambda y: L.times(columns @ y.ravel()),
+            dtype=np.float64,
         )
     start = np.random.default_rng(0).standard_normal(least)  # the same numbers in every run
-    found: Floats = svds(operator, RANK, v0=start, return_singular_vectors="vh")[2]
+    found: Floats = svds(operator, RANK, v0=start, **sides)[2]
     return found[::-1].T
 
 

@@ -31,14 +31,7 @@ import numpy as np
 
 from prefmover._typing import Floats, Singles, Sparse
 from prefmover.dataset import Dataset
-from prefmover.evaluation.baselines.rankers import (
-    LEAVE_OUT,
-    ByScores,
-    Scorer,
-    Values,
-    cosines,
-    interactions,
-)
+from prefmover.evaluation.baselines.rankers import LEAVE_OUT, ByScores, Scorer, Values, cosines, interactions
 from prefmover.evaluation.baselines.rating_controls import mean_vector
 from prefmover.execution.memory import require
 from prefmover.measures import find_measure, pairwise

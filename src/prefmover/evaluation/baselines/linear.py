@@ -99,7 +99,8 @@ def inverse(Z: Sparse, penalty: Floats, make_gram: Callable[[], Floats]) -> Inve
     def times(rows: Any) -> Singles:
         if len(some) == m:
             return np.asarray(rows.astype(np.float32) @ P)
-        out = _dense(rows) / penalty.astype(np.float32)
+        out = _dense(rows)
+        out /= penalty.astype(np.float32)
         out[:, some] = rows[:, some].astype(np.float32) @ P
         return out
 
@@ -172,7 +173,7 @@ class Interactions(NamedTuple):
 def _learned_from(data: Dataset, values: Values) -> Interactions:
     def make() -> Interactions:
         X = interactions(data.ratings, values)
-        squares = np.bincount(X.indices, X.data**2, X.shape[1])
+        squares = np.asarray(np.bincount(X.indices, X.data**2, X.shape[1]), np.float64)
         return Interactions(X, float(squares.sum()) / max(X.nnz, 1) or 1.0, squares)
 
     return shared(data, ("interactions", values), make)
@@ -180,7 +181,9 @@ def _learned_from(data: Dataset, values: Values) -> Interactions:
 
 def _check(*penalties: float, share: float = 0.0) -> None:
     if not all(0 < one < np.inf for one in penalties) or not 0 <= share < 1:
-        raise InputError(f"penalties are {penalties}, and p is {share}; give penalties above 0, and 0 <= p < 1")
+        raise InputError(
+            f"penalties are {penalties}, and p is {share}; give penalties above 0, and 0 <= p < 1"
+        )
 
 
 def ease(data: Dataset, penalty: float = 300.0, values: Values = "ratings") -> Scorer:
@@ -218,9 +221,7 @@ def dan(
     return lambda users: P.from_others(gain[users]) / loss
 
 
-def cease(
-    data: Dataset, penalty: float = 300.0, alpha: float = 30.0, values: Values = "ratings"
-) -> Scorer:
+def cease(data: Dataset, penalty: float = 300.0, alpha: float = 30.0, values: Values = "ratings") -> Scorer:
     """EASE on users and the items' features (CEASE); α = 0 is EASE."""
     from scipy.sparse import csr_array, vstack
 
@@ -269,7 +270,7 @@ def content_weights(T: Floats, penalty: float, prior: Prior = "ease") -> Content
     if prior == "cosine":
         weight = 1 / np.maximum(T @ T.sum(axis=0) - square, 1.0)
         return ContentWeights(T, T * weight[:, None], square * weight)
-    left = np.linalg.solve(T.T @ T + penalty * np.eye(T.shape[1]), T.T).T
+    left = np.asarray(np.linalg.solve(T.T @ T + penalty * np.eye(T.shape[1]), T.T).T, np.float64)
     h = np.einsum("ij,ij->i", left, T)
     return ContentWeights(left, T / (1 - h)[:, None], h / (1 - h))
 

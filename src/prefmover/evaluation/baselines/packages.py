@@ -1,4 +1,8 @@
-"""Models of other packages on the same splits: Surprise predicts ratings; implicit recommends.
+"""Models of other packages on the same splits: Surprise predicts ratings; implicit and irspack recommend.
+
+irspack has SLIM (X. Ning, G. Karypis, ICDM 2011) and iALS with penalties that grow with the number of ratings
+(S. Rendle et al., "Revisiting the Performance of iALS on Item Recommendation Benchmarks", RecSys 2022), also
+with content: the factors of an item are drawn to a linear function of its vector, which is learned with them.
 
 They come with the extra ``peers``. Each has a grid that is searched on the validation part
 (:mod:`prefmover.evaluation.recommenders`), and a fixed seed.
@@ -17,7 +21,8 @@ import numpy as np
 from prefmover._typing import Floats
 from prefmover.dataset import Dataset
 from prefmover.errors import MissingExtraError
-from prefmover.evaluation.baselines.rankers import Scorer, interactions
+from prefmover.evaluation.baselines.content import item_vectors
+from prefmover.evaluation.baselines.rankers import Scorer, Values, interactions
 
 
 def require(module: str) -> Any:
@@ -90,11 +95,59 @@ def bpr(data: Dataset, seed: int = 0, **settings: Any) -> Scorer:
 
 def _factors(model: Any, X: Any, seed: int, options: Mapping[str, Any]) -> Scorer:
     """Return the scorer of a factor model of implicit that is fitted to X."""
-    from scipy.sparse import csr_matrix
-
-    plain = csr_matrix((X.data.astype(np.float32), X.indices, X.indptr), shape=X.shape)  # implicit wants this
     with warnings.catch_warnings():  # implicit's advice about the threads of BLAS
         warnings.simplefilter("ignore")
         fitted = model(**{"factors": 64, "regularization": 0.1, "random_state": seed, **options})
-        fitted.fit(plain, show_progress=False)
+        fitted.fit(_plain(X, np.float32), show_progress=False)
     return lambda users: np.asarray(fitted.user_factors[users] @ fitted.item_factors.T)
+
+
+def _plain(X: Any, dtype: Any) -> Any:
+    """Return a matrix as other packages want it."""
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix((X.data.astype(dtype), X.indices, X.indptr), shape=X.shape)
+
+
+def slim(data: Dataset, *, values: Values = "ratings", **settings: Any) -> Scorer:
+    """Return SLIM of irspack: weights of items on items that are not negative, and few.
+
+    ``alpha`` times the number of users is the penalty, and ``l1_ratio`` the share in it of absolute weights.
+    """
+    X = interactions(data.ratings, values)
+    # 30 rounds with this tolerance rank as well as irspack's 100 with a tenth of it. With other numbers of
+    # threads, the weights are others.
+    options = {"n_iter": 30, "tol": 1e-3, "n_threads": 1, **settings}
+    weights = require("irspack.recommenders").SLIMRecommender(_plain(X, np.float64), **options).learn().W
+    rows, weights = X.astype(np.float32), weights.astype(np.float32)
+    return lambda users: np.asarray((rows[users] @ weights).toarray())
+
+
+def ials(
+    data: Dataset,
+    seed: int = 0,
+    n_threads: int | None = None,
+    *,
+    values: Values = "ratings",
+    factors: int = 64,
+    alpha0: float = 0.1,
+    reg: float = 0.02,
+    epochs: int = 16,
+    **content: Any,
+) -> Scorer:
+    """Return iALS of irspack: ``alpha0`` weighs what was not rated, ``reg`` is the penalty."""
+    X = _plain(interactions(data.ratings, values), np.float64)
+    model = require("irspack.recommenders").IALSRecommender(
+        X, factors, alpha0, reg, nu=1.0, random_seed=seed, n_threads=n_threads, **content
+    )
+    model.start_learning()  # learn() draws a bar
+    for _ in range(epochs):
+        model.run_epoch()
+    user, item = model.get_user_embedding(), model.get_item_embedding().T
+    return lambda users: np.asarray(user[users] @ item)
+
+
+def content_ials(data: Dataset, *args: Any, content_penalty: float = 100.0, **settings: Any) -> Scorer:
+    """Return iALS of irspack whose item factors know the items' content vectors."""
+    vectors = item_vectors(data, "iALS with content").astype(np.float32)
+    return ials(data, *args, item_features=vectors, lambda_item_feature=content_penalty, **settings)

@@ -281,7 +281,7 @@ def bm25(data: Dataset, k: int = 50, k1: float = 1.2, b: float = 0.75, values: V
 def rp3beta(
     data: Dataset, k: int = 400, alpha: float = 1.0, beta: float = 0.3, values: Values = "ratings"
 ) -> Scorer:
-    r"""Follow the k likeliest walks from each item j of the user, by a user, to an item i; β is against popular i.
+    r"""Follow the k likeliest walks from each item j of a user, by other users, to items i; β favors rare i.
 
     .. math:: s_{ji} = \frac{1}{n_i^\beta} \sum_u \frac{x_{uj}^\alpha}{\sum_v x_{vj}^\alpha} \cdot
               \frac{x_{ui}^\alpha}{\sum_l x_{ul}^\alpha}
@@ -311,9 +311,7 @@ def _products(data: Dataset, values: Values) -> Callable[[Ints], Floats]:
     return lambda items: (columns[items] @ X).toarray()
 
 
-def by_nearest(
-    X: Sparse, similar: Callable[[Ints], Singles], k: int, *, of_source: bool = False
-) -> Scorer:
+def by_nearest(X: Sparse, similar: Callable[[Ints], Singles], k: int, *, of_source: bool = False) -> Scorer:
     """Return Σ_j x_uj s_ji over the k largest s_ji of each item i; ``similar`` gives those of some i, (i, j).
 
     With ``of_source`` it gives those of some j, (j, i), and each j keeps its k largest.
