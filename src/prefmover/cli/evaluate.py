@@ -81,10 +81,10 @@ def evaluate(
 
     Recommenders: default (this package's model), knn:MEASURE (the paper's neighbor average) and knn:all,
     bias. For lists: simple (popularity, liked-popularity, random, bias), kernel:DISTANCE and kernels, peers
-    (ease, item-knn, user-knn, implicit:als, implicit:bpr); settings are chosen on a part of the
-    training ratings. For ratings: controls (uniform, mean-vector, user-mean, bias), estimated:pmd,
-    surprise:MODEL and surprise. Finished parts are saved: after an interruption, run the same command again
-    to resume.
+    (ease, item-knn, irspack:ials, ...), content-peers (cease, l3ae, ..., which know what items are about);
+    settings are chosen on a part of the training ratings. For ratings: controls (uniform, mean-vector,
+    user-mean, bias), estimated:pmd, surprise:MODEL and surprise. Finished parts are saved: after an
+    interruption, run the same command again to resume.
     """
     chosen = {name: value for name, value in asdict(settings).items() if value is not None}
     if "panels" in chosen:
