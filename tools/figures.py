@@ -18,35 +18,33 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import ttest_rel
 
+from tools import list_figures
+from tools.cells import (
+    RESULTS,
+    ROOT,
+    Cell,
+    NoRecordsError,
+    cells,
+    chance,
+    decimal,
+    records,
+    shown,
+    signed,
+    step,
+    table,
+)
 from tools.walk import walk_elsewhere
 
-ROOT = Path(__file__).resolve().parents[1]
-RESULTS = ROOT / "docs" / "results"
 BENCHMARKS = ROOT / "docs" / "benchmarks"
 BLOCK = re.compile(r"(<!-- figures: (.+?) -->\n)(.*?)(<!-- /figures -->)", re.DOTALL)
 VALUE = re.compile(r"(<!-- figure: (.+?) -->)(.*?)(<!-- /figure -->)", re.DOTALL)
-LEVEL = 0.05  # of a paired test; above it, two methods tie
-
-DATASETS = {
-    "ml-100k": "MovieLens-100K",
-    "ml-1m": "MovieLens-1M",
-    "goodbooks": "books",
-    "lastfm": "music",
-    "movietweetings": "tweets",
-}
-
-
-class NoRecordsError(Exception):
-    """A run has not been computed yet."""
 
 
 def main() -> None:
@@ -89,222 +87,6 @@ def _named(table: dict[str, Callable[..., str]], words: str, page: Path) -> str:
     return table[name](*rest)
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table."""
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *rows))
-
-
-# Records
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A recommender at one share of training ratings: means over the repeats."""
-
-    recommender: str
-    label: str
-    kind: str
-    value: float  # MAE or nDCG
-    groups: np.ndarray  # the same by group of users, NaN for an empty one
-    trials: int
-    fit: float  # seconds
-
-    def against(self, other: Cell) -> tuple[float, float]:
-        """Return the difference to another cell and its p-value, by a paired t-test over groups of users."""
-        both = ~(np.isnan(self.groups) | np.isnan(other.groups))
-        if np.array_equal(self.groups[both], other.groups[both]):
-            return 0.0, 1.0
-        return self.value - other.value, float(ttest_rel(self.groups[both], other.groups[both]).pvalue)
-
-
-@cache
-def records(folder: str) -> list[Any]:
-    """Return the records of a run, such as ``"ranking/lastfm"``, at least one."""
-    from prefmover.evaluation.folder import RunFolder
-
-    if not (found := list(RunFolder(RESULTS / folder).records().values())):
-        raise NoRecordsError(folder)
-    return found
-
-
-@cache
-def cells(folder: str, task: str, cut: int) -> dict[float, dict[str, Cell]]:
-    """Return the cells of a run by share and recommender, for lists of length ``cut``, or K = ``cut``."""
-    found: dict[float, dict[str, list[tuple[Any, int]]]] = {}
-    for one in records(folder):
-        if one.task == task and (at := one.column(cut)) is not None:
-            found.setdefault(one.share, {}).setdefault(one.recommender, []).append((one, at))
-    return {
-        share: {name: _cell(some) for name, some in sorted(found[share].items())} for share in sorted(found)
-    }
-
-
-def _cell(some: list[tuple[Any, int]]) -> Cell:
-    """Return the means of the records of a recommender, each with the position of the cut."""
-    one = some[0][0]
-    n = np.sum([r.groups.n for r, _ in some], axis=0)
-    sums = np.sum([r.groups.sums[at] for r, at in some], axis=0)
-    groups = np.divide(sums, n, out=np.full(len(n), np.nan), where=n > 0)
-    value = float(np.mean([r.main[at] for r, at in some]))
-    trials = len(one.tuning.trials) if one.tuning else 0
-    fit = float(np.mean([r.run.fit_seconds or r.run.seconds for r, _ in some]))
-    return Cell(one.recommender, one.label, one.kind, value, groups, trials, fit)
-
-
-def decimal(value: float, digits: int = 4) -> str:
-    """Return a number without the zero before its point."""
-    return f"{value:.{digits}f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.{digits}f}"
-
-
-def signed(value: float, digits: int = 4) -> str:
-    """Return a difference with its sign."""
-    return ("+" if value >= 0 else "-") + decimal(abs(value), digits)
-
-
-def chance(p: float) -> str:
-    """Return a p-value in words."""
-    return "p < .001" if p < 0.001 else f"p = {decimal(p, 3 if p < 0.01 else 2)}"
-
-
-NAMES = {
-    "ease": "EASE",
-    "implicit:als": "ALS",
-    "implicit:bpr": "BPR",
-    "item-knn": "item-kNN",
-    "user-knn": "user-kNN",
-    "liked-popularity": "most liked items",
-    "popularity": "most rated items",
-    "bias": "biases alone",
-    "user-mean": "the user's mean",
-    "mean-vector": "mean item vectors, no transport",
-    "uniform": "uniform weights",
-    "default": "the default, `Recommender()`",
-    "agreement": "agreement alone, no transport",
-}
-
-
-def shown(cell: Cell) -> str:
-    """Return the name of a method for readers."""
-    family, _, rest = cell.recommender.partition(":")
-    if family == "kernel":
-        return f"kernel ridge, {rest.replace('-', ' ').replace('pmd', 'PMD').replace('rwmd', 'RWMD')}"
-    if family == "surprise":
-        return f"Surprise {rest}"
-    return NAMES.get(cell.recommender, cell.label)
-
-
-# Lists
-
-
-def rival(here: dict[str, Cell], *kinds: str) -> Cell:
-    """Return the cell with the highest nDCG besides the default, among some kinds."""
-    others = [cell for name, cell in here.items() if name != "default" and cell.kind in kinds]
-    return max(others, key=lambda cell: cell.value)
-
-
-def compared(ours: Cell, other: Cell) -> str:
-    """Return the relative difference of two nDCGs, or "tie"."""
-    difference, p = ours.against(other)
-    share = f"{difference / other.value:+.1%}"
-    return f"{share} ({chance(p)})" + (", a tie" if p >= LEVEL else "")
-
-
-def lists_short() -> str:
-    """Return the README's table of lists, what speaks against the default first."""
-    rows = []
-    for folder, data in DATASETS.items():
-        for share in (0.1, 0.3, 0.8):
-            here = cells(f"ranking/{folder}", "ranking", 10)[share]
-            ours, best, peer = here["default"], rival(here, "peer", "control"), rival(here, "peer")
-            row = [
-                f"{data}, {share:.0%}",
-                decimal(ours.value, 3),
-                f"{decimal(best.value, 3)} ({shown(best)})",
-                f"{decimal(peer.value, 3)} ({shown(peer)})",
-                decimal(here["liked-popularity"].value, 3),
-                f"{ours.trials} / {peer.trials}",
-            ]
-            rows.append((ours.value / best.value, row))
-    head = [
-        "data, share",
-        "prefmover",
-        "best other",
-        "best tuned peer",
-        "most liked",
-        "settings tried, prefmover / peer",
-    ]
-    return table(head, [row for _, row in sorted(rows, key=lambda pair: pair[0])])
-
-
-def lists(folder: str) -> str:
-    """Return the results of one data set, one row per share, the worst for the default first."""
-    rows = []
-    for share, here in cells(f"ranking/{folder}", "ranking", 10).items():
-        ours, peer, control = here["default"], rival(here, "peer"), rival(here, "control")
-        row = [
-            f"{share:.0%}",
-            decimal(ours.value),
-            f"{shown(control)} {decimal(control.value)}",
-            compared(ours, control),
-            f"{shown(peer)} {decimal(peer.value)}",
-            compared(ours, peer),
-            decimal(here["liked-popularity"].value),
-            f"{ours.trials} / {peer.trials}",
-        ]
-        rows.append((ours.value / max(peer.value, control.value), row))
-    head = ["share", "default", "best control", "default against it", "best tuned peer", "default against it",
-            "most liked", "settings tried"]  # fmt: skip
-    return table(head, [row for _, row in sorted(rows, key=lambda pair: pair[0])])
-
-
-STEPS = (
-    ("kernel ridge by cosine instead of the most liked items", "kernel:cosine", "liked-popularity"),
-    (
-        "geometry: mean item vectors instead of total variation",
-        "kernel:mean-vector",
-        "kernel:total-variation",
-    ),
-    ("transport: PMD instead of mean item vectors", "kernel:pmd", "kernel:mean-vector"),
-    ("geometry and transport: PMD instead of total variation", "kernel:pmd", "kernel:total-variation"),
-    ("item side, content, own search: default instead of kernel ridge by PMD", "default", "kernel:pmd"),
-)
-
-
-def steps(folder: str) -> str:
-    """Return what each idea adds to nDCG@10; a star marks a significant difference."""
-    run = cells(f"ranking/{folder}", "ranking", 10)
-    rows = [
-        [words, *(_step(here[first], here[second]) for here in run.values())]
-        for words, first, second in STEPS
-    ]
-    return table([DATASETS[folder], *(f"{share:.0%}" for share in run)], rows)
-
-
-def _step(first: Cell, second: Cell) -> str:
-    difference, p = first.against(second)
-    return signed(difference) + ("*" if p < LEVEL else "")
-
-
-def lists_outcome() -> str:
-    """Return in how many cells the default wins, ties and loses against the best other method."""
-    counts = {"wins": 0, "ties": 0, "loses": 0}
-    for folder in DATASETS:
-        for here in cells(f"ranking/{folder}", "ranking", 10).values():
-            difference, p = here["default"].against(rival(here, "peer", "control"))
-            counts["ties" if p >= LEVEL else "wins" if difference > 0 else "loses"] += 1
-    return f"loses in {counts['loses']}, ties in {counts['ties']} and wins in {counts['wins']}"
-
-
-def trials() -> str:
-    """Return how many settings the default model tried in its fits."""
-    every = [
-        here["default"].trials
-        for folder in DATASETS
-        for here in cells(f"ranking/{folder}", "ranking", 10).values()
-    ]
-    return f"{min(every)} to {max(every)}"
-
-
 # Predicted ratings
 
 
@@ -345,8 +127,9 @@ def lowest_measures(here: dict[str, Cell]) -> dict[str, Cell]:
     """Return the measures by label, each under its best convention."""
     best: dict[str, Cell] = {}
     for cell in here.values():
-        if cell.kind == "measure" and (cell.label not in best or cell.value < best[cell.label].value):
-            best[cell.label] = cell
+        label = str(cell.one.label)
+        if cell.kind == "measure" and (label not in best or cell.value < best[label].value):
+            best[label] = cell
     return best
 
 
@@ -370,7 +153,7 @@ def panel(folder: str, axis: str) -> str:
         difference, p = other.against(pmd)
         lower = sorted(m for m, cell in measures.items() if cell.value < pmd.value)
         rows.append([
-            label, decimal(pmd.value), f"{other.label} {signed(difference)} ({chance(p)})",
+            label, decimal(pmd.value), f"{other.one.label} {signed(difference)} ({chance(p)})",
             ", ".join(lower) or "none",
             *(signed(here[name].value - pmd.value) for name in ("bias", "mean-vector", "uniform")),
         ])  # fmt: skip
@@ -382,7 +165,7 @@ def panel(folder: str, axis: str) -> str:
 def lowest(folder: str, axis: str) -> str:
     """Return at how many points of a panel PMD has the lowest error of the twelve measures."""
     found = [lowest_measures(here) for _, here in points(folder, axis)]
-    wins = sum(min(some.values(), key=lambda cell: cell.value).label == "PMD" for some in found)
+    wins = sum(min(some.values(), key=lambda cell: cell.value).one.label == "PMD" for some in found)
     return f"{wins} of {len(found)}"
 
 
@@ -393,7 +176,7 @@ def extension(folder: str, method: str) -> str:
     rows = []
     for share, here in sorted(run.items(), reverse=True):
         ours = here[method]
-        rows.append([f"{share:.0%}", decimal(ours.value), *(_step(here[name], ours) for name in names)])
+        rows.append([f"{share:.0%}", decimal(ours.value), *(step(here[name], ours) for name in names)])
     labels = [shown(next(iter(run.values()))[name]) for name in names]
     return table(
         ["trained on", shown(next(iter(run.values()))[method]), *(f"{x}, minus it" for x in labels)], rows
@@ -558,9 +341,7 @@ def walk() -> str:
 
 BLOCKS: dict[str, Callable[..., str]] = {
     "walk": walk,
-    "lists": lists,
-    "lists-short": lists_short,
-    "steps": steps,
+    **list_figures.BLOCKS,
     "ratings": ratings,
     "ratings-short": ratings_short,
     "panel": panel,
@@ -572,8 +353,7 @@ BLOCKS: dict[str, Callable[..., str]] = {
 }
 VALUES: dict[str, Callable[..., str]] = {
     "lowest": lowest,
-    "lists-outcome": lists_outcome,
-    "trials": trials,
+    **list_figures.VALUES,
     "records": lambda: f"{sum(len(records(folder)) for folder in all_runs()):,}",
     "walk-modules": lambda: str(len(walk_elsewhere().modules)),
     "machine": lambda key: f"{benchmark(key)['machine']}, {benchmark(key)['date']}",
