@@ -117,7 +117,7 @@ def test_what_falls_short_is_printed_first():
     records = [make_list_record("default", 0.40), make_list_record("ease", 0.42)]
     records += [make_list_record("default", 0.30, share=0.1), make_list_record("ease", 0.25, share=0.1)]
     first, *others = about_lists(listed(records))
-    assert not unnamed(first, "default", "ease", 0.8, ".0200", "4.8 %")
+    assert not unnamed(first, "default", "EASE", 0.8, ".0200", "4.8 %")
     assert not re.search(names("0.1"), first)
     at_tenth = next(text for text in others if re.search(names(".3000"), text))
     assert not unnamed(at_tenth, 0.1, ".2500", "20.0 %", "2 trials")
@@ -156,7 +156,7 @@ def test_every_method_is_in_every_picture():
     results = listed(records)
     for figure in (draw_density(results), draw_scatter(results, "seconds"), draw_scatter(results, "novelty")):
         (legend,) = figure.legends
-        assert {text.get_text() for text in legend.get_texts()} == {"default", "ease", "random"}
+        assert {text.get_text() for text in legend.get_texts()} == {"default", "EASE", "random"}
     assert len(draw_activity(results).axes) == 2
 
 
@@ -169,8 +169,8 @@ def test_a_page_of_lists():
     results = make_results(records, task="ranking")
     text = report_page("summary.md", results, {})
     assert re.search(r"\| default \| model \| \*\*\.4000\*\* (\|  ){5}\| \.2000 \|", text)
-    assert re.search(r"\| ease \| peer \| \*\*\.3000\*\* \| \+0\.1000 \| ", text)
-    assert re.search(r"\| ease \| penalty 10 \| 2 \| \.1100 \|", text)
+    assert re.search(r"\| EASE \| peer \| \*\*\.3000\*\* \| \+0\.1000 \| ", text)
+    assert re.search(r"\| EASE \| penalty 10 \| 2 \| \.1100 \|", text)
     assert "\n\n\n" not in text
     assert "<h1>Recommenders on toy</h1>" in report_page("report.html", results, {})
 

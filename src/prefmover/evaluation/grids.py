@@ -80,7 +80,7 @@ GRIDS: dict[str, tuple[Settings, ...]] = {
         reg_i=(10.0, 5.0, 2.0, 20.0), reg_u=(15.0, 10.0, 5.0, 3.0, 2.0, 30.0)
     ),
     "ease": _product(
-        values=VALUES, penalty=(10.0, 30.0, 60.0, 120.0, 250.0, 500.0, 1e3, 2.5e3, 6e3, 2e4)
+        values=VALUES, penalty=(250.0, 2.5e3, 30.0, 2e4, 60.0, 500.0, 10.0, 1e3, 120.0, 6e3)
     ),
     "edlae": _spread(
         p=(0.1, 0.2, 0.33, 0.5, 0.67, 0.8), values=VALUES, penalty=(10.0, 30.0, 100.0, 300.0, 1000.0)

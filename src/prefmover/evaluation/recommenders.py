@@ -239,7 +239,7 @@ ROWS = (
     _content_peer("l3ae", linear.l3ae, ("#0072B2", "-.", "X"), label="L3AE"),
     _content_peer("hybrid-svd", content.hybrid_svd, ("#CC79A7", "--", "s"), label="HybridSVD"),
     _content_peer(
-        "irspack:ials-content", packages.content_ials, ("#009E73", "-.", "*"), "seed", "n_threads",
+        "irspack:ials-content", packages.content_ials, ("#009E73", "-.", "s"), "seed", "n_threads",
         label="iALS with content",
     ),
     _content_peer("content-knn", content.content_knn, ("#E69F00", "--", "o")),
@@ -349,7 +349,7 @@ def grid(method: Method, budget: int, task: Task = "ranking") -> tuple[Settings,
     """Return the settings to try, at most ``budget``; none for a recommender without a grid.
 
     >>> grid(Method.parse("ease"), 2)
-    ({'values': 'ratings', 'penalty': 1000.0}, {'values': 'ratings', 'penalty': 10000.0})
+    ({'values': 'ratings', 'penalty': 250.0}, {'values': 'ratings', 'penalty': 1000.0})
     """
     row = method.row
     return row.grid[:budget] if row.tasks[-1:] == (task,) else ()

@@ -188,7 +188,7 @@ def evaluate(
     [('Constant', None, 0.72), ('bias', None, 0.61), ('Jaccard', 5, 0.6), ('Jaccard', 40, 0.6)]
     >>> lists = evaluate(datasets.load("cinema"), ["random", "popularity", "ease"], task="ranking", trials=4)
     >>> [(row["label"], row["n"], round(row["ndcg"], 2)) for row in lists.summary().to_pylist()]
-    [('random', 10, 0.02), ('popularity', 10, 0.04), ('ease', 10, 0.17)]
+    [('random', 10, 0.02), ('popularity', 10, 0.04), ('EASE', 10, 0.17)]
     """
     for name in ("dataset", "ratings", "geometry", *FILE_SETTINGS):
         if name in settings:
