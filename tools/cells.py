@@ -136,6 +136,8 @@ def chance(p: float) -> str:
 NAMES = {
     "ease": "EASE",
     "implicit:als": "ALS",
+    "kernel:ntk": "∞-AE",
+    "content-knn": "content-kNN",
     "implicit:bpr": "BPR",
     "item-knn": "item-kNN",
     "user-knn": "user-kNN",
@@ -152,12 +154,14 @@ NAMES = {
 
 def shown(cell: Cell) -> str:
     """Return the name of a method for readers."""
+    if cell.recommender in NAMES:
+        return NAMES[cell.recommender]
     family, _, rest = cell.recommender.partition(":")
     if family == "kernel":
         return f"kernel ridge, {rest.replace('-', ' ').replace('pmd', 'PMD').replace('rwmd', 'RWMD')}"
     if family == "surprise":
         return f"Surprise {rest}"
-    return NAMES.get(cell.recommender, str(cell.one.label))
+    return str(cell.one.label)
 
 
 def step(first: Cell, second: Cell) -> str:
