@@ -76,6 +76,7 @@ def test_published_runs_are_read(path):
     assert all(Method.parse(record.recommender).label == record.label for record in records)
     assert {record.share for record in records} == set(settings.train)
     assert {record.task for record in records} == set(settings.tasks)
+    assert {record.tuning.budget for record in records if record.tuning} <= {settings.trials}
 
 
 def test_records_without_settings(folder):

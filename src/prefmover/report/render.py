@@ -128,6 +128,8 @@ def _error_table(table: Table) -> ReportTable:
         cells = [number(value) for value in line.mean]
         if line.kind == "measure":
             cells = [f"**{x}**" if x == least else x for x, least in zip(cells, lowest, strict=True)]
+        if table.repeats > 1:
+            cells = [f"{x} ± {number(sd)}" for x, sd in zip(cells, line.deviation, strict=True)]
         best_of = f" (best of {line.n_conventions})" if line.n_conventions > 1 else ""
         rows.append([line.label, (line.convention or line.kind) + best_of, *cells])
     return ReportTable("Mean absolute error", ["", "convention", *table.heads], rows, _classes(table))
