@@ -37,7 +37,7 @@ EXAMPLES = (
 MAX_LINES = 60  # lines of the table on the terminal; the report has all
 SHORT = {"dataset": "-d", "ratings": "-r", "items": "-i"}
 METAVARS = dict.fromkeys(("ratings", "items", "features", "split"), "FILE")
-METAVARS |= dict.fromkeys(("ks", "ns"), "NUMBERS")
+METAVARS |= dict.fromkeys(("ks", "ns", "given"), "NUMBERS")
 METAVARS |= {"recommenders": "NAMES", "train": "SHARES"}
 FILES = {setting.name: setting for setting in SETTINGS}
 

@@ -12,7 +12,8 @@ positions stay the same, and in the test set.
 :func:`k_fold`             every rating is tested once
 :func:`by_time`            the earliest ratings train, the latest test
 :func:`leave_last_out`     each user's last ratings test
-:func:`masked_split`       any part, such as that of a file (:mod:`prefmover.data.public_split`)
+:func:`masked_split`       any part, such as that of a file (:mod:`prefmover.data.public_split`), or without
+                           some items, or people (:mod:`prefmover.data.cold_start`)
 :func:`validation_split`   a part of the *training* ratings of a split, for choices; made in the same way
 =========================  ==============================================================================
 
@@ -24,7 +25,7 @@ converted (:func:`in_seconds`).
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -42,12 +43,14 @@ __all__ = [
     "Kind",
     "Split",
     "by_time",
+    "check_share",
     "hashed",
     "in_seconds",
     "k_fold",
     "leave_last_out",
     "masked_split",
     "published_folds",
+    "random_keys",
     "random_split",
     "rating_times",
     "take_part",
@@ -66,6 +69,7 @@ LATEST = 1e11
 FRACTIONS = (("milliseconds", 1e3), ("microseconds", 1e6), ("nanoseconds", 1e9))
 
 Kind: TypeAlias = Literal["random", "user", "time", "last"]
+Again: TypeAlias = "Callable[[Ratings, float, int], Split]"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -89,6 +93,9 @@ class Split:
     held
         (train.n_ratings,) the training ratings that were published as the validation part; None for a split
         without one.
+    again
+        How to split training ratings in the same way, given the share to train on and a seed; None for splits
+        of a kind.
     """
 
     train: Ratings
@@ -99,6 +106,7 @@ class Split:
     kind: Kind = "random"
     times: Floats | None = None
     held: Bools | None = None
+    again: Again | None = None
 
     def test_pairs(self) -> list[tuple[Any, Any]]:
         """Return the (user id, item id) pairs of the test ratings."""
@@ -150,10 +158,10 @@ def random_split(
     >>> random_split(ratings, 0.5, seed=1, stratify="user").new_users
     0
     """
-    _check_share(train)
+    check_share(train)
     if stratify not in (None, "user"):
         raise InputError(f'stratify is {stratify!r}; choose None or "user"')
-    keys, n = _random_keys(ratings, seed), ratings.n_ratings
+    keys, n = random_keys(ratings, seed), ratings.n_ratings
     if stratify is None:
         chosen = np.zeros(n, bool)
         chosen[np.argsort(keys, kind="stable")[: round(train * n)]] = True
@@ -179,7 +187,7 @@ def k_fold(ratings: Ratings, folds: int = 5, seed: int = 0) -> list[Split]:
     if folds != int(folds) or not 2 <= folds <= ratings.n_ratings:
         raise InputError(f"folds is {folds!r}; give a whole number from 2 to {ratings.n_ratings:,}")
     fold = np.empty(ratings.n_ratings, np.int64)
-    fold[np.argsort(_random_keys(ratings, seed), kind="stable")] = np.arange(ratings.n_ratings) % folds
+    fold[np.argsort(random_keys(ratings, seed), kind="stable")] = np.arange(ratings.n_ratings) % folds
     return [masked_split(ratings, fold != k, f"fold {k + 1} of {folds}, seed {seed}") for k in range(folds)]
 
 
@@ -200,10 +208,10 @@ def by_time(ratings: Ratings, times: Any, train: float = 0.8) -> Split:
     >>> split.test_pairs()
     [(1, 'a'), (2, 'b')]
     """
-    _check_share(train)
+    check_share(train)
     when, n = rating_times(ratings, times), ratings.n_ratings
     chosen = np.zeros(n, bool)
-    chosen[np.lexsort((_random_keys(ratings, 0), when))[: round(train * n)]] = True
+    chosen[np.lexsort((random_keys(ratings, 0), when))[: round(train * n)]] = True
     name = f"the first {chosen.sum():,} of {n:,} ratings"
     return masked_split(ratings, chosen, name, kind="time", times=when)
 
@@ -221,7 +229,7 @@ def leave_last_out(ratings: Ratings, times: Any, n: int = 1) -> Split:
     """
     check_whole_number("n", n)
     when, rows = rating_times(ratings, times), ratings.rows()
-    order = np.lexsort((_random_keys(ratings, 0), when, rows))
+    order = np.lexsort((random_keys(ratings, 0), when, rows))
     rank = np.empty(ratings.n_ratings, np.int64)  # from a user's last rating, 0, to the first
     rank[order] = ratings.matrix.indptr[rows[order] + 1] - 1 - np.arange(ratings.n_ratings)
     has_more = np.diff(ratings.matrix.indptr)[rows] > n
@@ -246,6 +254,8 @@ def validation_split(split: Split, train: float = 0.8, seed: int = 0) -> Split:
     """
     if split.held is not None:
         return masked_split(split.train, ~split.held, f"validation part of {split.name}")
+    if split.again is not None:
+        return split.again(split.train, train, seed + VALIDATION)
     if split.kind == "time":
         return by_time(split.train, split.times, train)
     if split.kind == "last":
@@ -328,12 +338,14 @@ def _mixed(z: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return z ^ (z >> np.uint64(31))
 
 
-def _check_share(train: float) -> None:
+def check_share(train: float) -> None:
+    """Raise an error unless a share to train on is between 0 and 1."""
     if not 0 < train < 1:
         raise InputError(f"train is {train!r}; give the share to train on, between 0 and 1, such as 0.8")
 
 
-def _random_keys(ratings: Ratings, seed: int) -> npt.NDArray[np.uint64]:
+def random_keys(ratings: Ratings, seed: int) -> npt.NDArray[np.uint64]:
+    """Return a hash of the seed and of the position of each rating."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
         raise InputError(f"seed is {seed!r}; give a whole number from 0")
     return hashed(int(seed), np.arange(ratings.n_ratings))
@@ -348,6 +360,7 @@ def masked_split(
     kind: Kind = "random",
     times: Floats | None = None,
     held: Bools | None = None,
+    again: Again | None = None,
 ) -> Split:
     """Return the split that two masks over the ratings say; by default all others are test ratings.
 
@@ -368,7 +381,7 @@ def masked_split(
     users, items = ratings.rows()[test_mask], matrix.indices[test_mask].astype(np.int64)
     train_ratings = Ratings(train, ratings.users, ratings.items, ratings.scale)
     when = None if times is None else times[train_mask]
-    return Split(train_ratings, users, items, matrix.data[test_mask], name, kind, when, held)
+    return Split(train_ratings, users, items, matrix.data[test_mask], name, kind, when, held, again)
 
 
 def in_seconds(times: Floats) -> Floats:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import copy
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,13 +29,13 @@ from prefmover.evaluation.experiment import Experiment
 from prefmover.evaluation.grids import Settings
 from prefmover.evaluation.recommenders import AnyRecommender, Method, Request, fit, grid
 from prefmover.evaluation.record import Record, RunInfo, Task, Trial, Tuning, versions
-from prefmover.evaluation.tasks import AnyTask, Predicted, RankingTask, task_of
+from prefmover.evaluation.tasks import SAMPLE_SEED, AnyTask, Predicted, RankingTask, task_of
 from prefmover.model import KNNRecommender, Recommender
 from prefmover.rank.tuning import TRAIN_SHARE, sample_users
 
 MAX_USERS = 2000
 MAX_ITEMS = 4000
-SAMPLE_SEED = 21
+SEEDED = ("random", "cold-items", "new-people")  # protocols in which each repeat has a seed
 
 
 class Validation(NamedTuple):
@@ -63,6 +63,7 @@ class TrainTest(NamedTuple):
     repeat: int
     split: Split
     data: Dataset  # with the training ratings
+    given: int | None = None  # of new people
 
     @property
     def seed(self) -> int:
@@ -79,14 +80,14 @@ class TrainTest(NamedTuple):
         try:
             inner = validation_split(self.split, 1 - e.validation, self.seed)
             if task == "ranking" and data.n_items > MAX_ITEMS:
-                counts = np.bincount(inner.train.matrix.indices, minlength=data.n_items)
+                # Items that are held out whole count, too.
+                known = self.split.train if e.protocol == "cold-items" else inner.train
+                counts = np.bincount(known.matrix.indices, minlength=data.n_items)
                 order = np.lexsort((hashed(SAMPLE_SEED, np.arange(data.n_items)), -counts))
                 items = np.sort(order[:MAX_ITEMS])
                 inner, data = take_part(inner, items=items), data.take_items(items)
             judge = task_of(e.model_copy(update={"ns": e.ns[:1]}), inner, task)
-            if isinstance(judge, RankingTask):
-                first = np.argsort(hashed(SAMPLE_SEED, judge.users[judge.warm]), kind="stable")[:MAX_USERS]
-                judge = judge.take(np.sort(judge.warm[first]))
+            judge = judge.sampled(MAX_USERS) if isinstance(judge, RankingTask) else judge
             return Validation(data.with_ratings(inner.train), inner, judge)
         except InputError as error:
             raise InputError(
@@ -112,6 +113,10 @@ def compute_record(
     """
     e, split, geometry = part.experiment, part.split, part.data.geometry
     judge, ask = task_of(e, split, task), Request(method, e, part.seed, n_threads, task)
+    if isinstance(judge, RankingTask) and e.protocol == "cold-items":
+        judge = replace(judge.sampled(MAX_USERS), cold=part.data.ratings_per_item == 0)
+    if e.protocol == "new-people":
+        ask = ask._replace(guests=np.unique(split.users))
     model: Any = copy.deepcopy(recommender)
     tuning, seconds, settings = None, list[float](), dict[str, Any]()
     if recommender is None:
@@ -131,8 +136,9 @@ def compute_record(
         geometry=geometry.name if geometry is not None else "",
         protocol=e.protocol,
         share=part.share,
+        given=part.given,
         repeat=part.repeat,
-        seed=part.seed if e.protocol == "random" else e.seed,
+        seed=part.seed if e.protocol in SEEDED else e.seed,
         stratify=e.stratify,
         n_train=split.train.n_ratings,
         n_test=split.n_test,
@@ -140,8 +146,8 @@ def compute_record(
         new_items=split.new_items,
         **method._asdict(),
         **judge.score(answer, method, geometry),
-        settings=settings or _own_settings(model, task),
-        tuning=tuning or (_own_tuning(model) if task == "ranking" else None),
+        settings=settings or _own_settings(getattr(model, "model", model), task),
+        tuning=tuning or (_own_tuning(getattr(model, "model", model)) if task == "ranking" else None),
         run=RunInfo(
             seconds=round(end - start, 3),
             fit_seconds=round(fitted - start, 3),

@@ -117,6 +117,8 @@ Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: expand(_listed(
 Number = Annotated[float, BeforeValidator(_no_bool), Field(ge=0, allow_inf_nan=False)]
 Whole = Annotated[int, BeforeValidator(_no_bool), Field(ge=0, lt=2**63)]
 
+Protocol = Literal["random", "k-fold", "published", "time", "last", "file", "cold-items", "new-people"]
+
 REPEATABLE = {"items", "features", *(one.name for one in SETTINGS if one.kind is list)}
 """Settings that are options with one value each, as often as needed."""
 
@@ -210,10 +212,15 @@ class Experiment(FileSettings):
         default="rating",
         description="What is judged: predicted ratings (rating), recommended lists (ranking), or both",
     )
-    protocol: Literal["random", "k-fold", "published", "time", "last", "file"] = Field(
+    protocol: Protocol = Field(
         default="random",
         description="Kind of split: random, k-fold with as many folds as repeats, published folds, by time "
-        "(the earliest ratings train), last (each user's last ratings are tested), or that of a file (split)",
+        "(the earliest ratings train), last (each user's last ratings are tested), that of a file (split), "
+        "cold-items (a tenth of the items has no training rating), or new-people (a tenth of the users has "
+        "few training ratings: given)",
+    )
+    given: Annotated[tuple[int, ...], BeforeValidator(partial(parse_ks, name="given"))] = Field(
+        default=(1, 2, 3, 5, 10), description="Numbers of ratings that new people have given"
     )
     split: str = Field(
         default="",
@@ -267,10 +274,13 @@ class Experiment(FileSettings):
                 raise ValueError(f"{name} belongs to a file of ratings; dataset is {self.dataset!r}")
         if self.protocol == "k-fold" and self.repeats < 2:
             raise ValueError(f"repeats is {self.repeats}; give at least 2 folds")
-        unused = {"random": (), "time": ("stratify",)}.get(self.protocol, ("train", "stratify"))
-        for name in unused:
+        used = {"random": ("train", "stratify"), "new-people": ("given",)}
+        used |= dict.fromkeys(("time", "cold-items"), ("train",))
+        for name in {"train", "stratify", "given"} - set(used.get(self.protocol, ())):
             if getattr(self, name) != _default(name):
-                raise ValueError(f"{name} applies to random splits; protocol is {self.protocol!r}")
+                raise ValueError(f"{name} is for other splits; protocol is {self.protocol!r}")
+        if "default:guest" in self.recommenders and self.protocol != "new-people":
+            raise ValueError(f"default:guest is for protocol 'new-people'; it is {self.protocol!r}")
         if bool(self.split) != (self.protocol == "file"):
             raise ValueError(f"protocol is {self.protocol!r}; give split, a file, with protocol 'file' only")
         if self.protocol in ONE_SPLIT and self.repeats not in (1, _default("repeats")):
@@ -290,8 +300,10 @@ class Experiment(FileSettings):
 
     @property
     def shares(self) -> tuple[float, ...]:
-        """Shares to train on; where the protocol decides the share, the single entry 0."""
-        return self.train if self.protocol in ("random", "time") else (0.0,)
+        """Shares to train on, or numbers of ratings of new people; else the single entry 0."""
+        if self.protocol == "new-people":
+            return tuple(map(float, self.given))
+        return self.train if self.protocol in ("random", "time", "cold-items") else (0.0,)
 
     @property
     def n_splits(self) -> int:

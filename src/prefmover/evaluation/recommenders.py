@@ -27,12 +27,14 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
+from prefmover._typing import Ints
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError, close_names
 from prefmover.evaluation.baselines import content, linear, packages, rankers, rating_controls
 from prefmover.evaluation.baselines.kernel_ridge import kernel_ridge, neural_tangent
 from prefmover.evaluation.baselines.rankers import ByScores, Scorer
 from prefmover.evaluation.grids import GRIDS, Settings
+from prefmover.evaluation.guests import AsGuests
 from prefmover.evaluation.record import Kind, Task
 from prefmover.measures import MEASURES, find_measure
 from prefmover.model import KNNRecommender, Recommender
@@ -68,6 +70,7 @@ class Request(NamedTuple):
     n_threads: int | None
     task: Task = "rating"
     settings: Mapping[str, Any] = MappingProxyType({})
+    guests: Ints | None = None  # positions of the people who are guests of the model
 
     def create(self, settings: Settings | None = None) -> Any:
         """Return a new, unfitted recommender, with the settings of a trial of a search."""
@@ -110,6 +113,14 @@ def _knn(ask: Request) -> KNNRecommender:
 
 def _model(ask: Request, measure: str = "pmd") -> Recommender:
     return Recommender(measure, n_threads=ask.n_threads)
+
+
+def _guests(ask: Request) -> AsGuests:
+    if ask.guests is None:
+        raise InputError(
+            "default:guest is for new people; choose protocol new-people", argument="recommenders"
+        )
+    return AsGuests(_model(ask), ask.guests, ask.experiment.relevant)
 
 
 def _scored(learn: Callable[..., Scorer], *names: str) -> Callable[[Request], ByScores]:
@@ -176,6 +187,7 @@ _content_peer = partial(_peer, group="content-peers")
 
 ROWS = (
     Row("default", "model", BOTH, _model, style=("#009E73", "-", "d")),
+    Row("default:guest", "model", RANKING, _guests, label="default, as a guest", style=("#009E73", ":", "d")),
     Row(
         "uniform", "control", RATING, lambda ask: rating_controls.uniform(ask.seed, **ask.average),
         groups=("controls",), style=(GRAY, ":", "s"),

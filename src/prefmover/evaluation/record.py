@@ -24,7 +24,9 @@ from prefmover.errors import InputError, close_names
 
 Task: TypeAlias = Literal["rating", "ranking"]
 Kind = Literal["measure", "control", "model", "peer"]
-Activity: TypeAlias = Literal["sparse", "quarter 1", "quarter 2", "quarter 3", "quarter 4", "new"]
+Activity: TypeAlias = Literal[
+    "sparse", "quarter 1", "quarter 2", "quarter 3", "quarter 4", "new", "warm items", "cold items"
+]
 Columns: TypeAlias = dict[str, tuple[float | None, ...]]
 
 CUTS: dict[Task, str] = {"rating": "k", "ranking": "n"}
@@ -132,7 +134,10 @@ class Events(FrozenModel):
 
 
 class ActivityGroup(FrozenModel):
-    """Users with about as many training ratings; ``"new"`` are those without any."""
+    """Users with about as many training ratings; ``"new"`` are those without any.
+
+    Or users with relevant warm, or cold, items: their lists are of these items alone.
+    """
 
     name: Activity
     fewest: int  # training ratings of the least active of them
@@ -169,6 +174,7 @@ class Record(FrozenModel):
     geometry: str  # name of the item geometry
     protocol: str  # how the split was made
     share: float = Field(gt=0, lt=1)  # of the ratings to train on
+    given: int | None = None  # training ratings of new people, by protocol new-people
     repeat: int = Field(ge=0)  # number of the split, from 0
     seed: int  # of the split
     stratify: str = ""  # user if every user has the same share of training ratings
@@ -189,6 +195,7 @@ class Record(FrozenModel):
     cuts: tuple[int | None, ...] = Field(min_length=1)  # see CUTS; only None without any neighbors
     metrics: Columns  # by name, one entry per cut; of lists of warm users
     activity: tuple[ActivityGroup, ...] = ()  # metrics of lists by number of training ratings
+    parts: tuple[ActivityGroup, ...] = ()  # lists of warm items, and of cold ones, by protocol cold-items
     new: ActivityGroup | None = None  # metrics of lists of users without training ratings, if there are any
     events: Events = Events()  # what was wrong with the lists
     groups: Groups  # the main metric by group of users
@@ -201,6 +208,7 @@ class Record(FrozenModel):
             raise ValueError(f"'metrics' of task {self.task!r} are {', '.join(METRICS[self.task])}")
         parts: list[tuple[str, Record | ActivityGroup]] = [("", self)]
         parts += [(f"activity.{one.name}.", one) for one in self.activity]
+        parts += [(f"parts.{one.name}.", one) for one in self.parts]
         parts += [] if self.new is None else [("new.", self.new)]
         for place, one in parts:
             columns: dict[str, Any] = {f"metrics.{name}": column for name, column in one.metrics.items()}
@@ -216,7 +224,8 @@ class Record(FrozenModel):
     @property
     def key(self) -> str:
         """Name of the record, unique in its folder."""
-        return record_key(self.protocol, self.share, self.repeat, self.recommender, self.task)
+        share = self.share if self.given is None else self.given
+        return record_key(self.protocol, share, self.repeat, self.recommender, self.task)
 
     @property
     def main(self) -> tuple[float, ...]:
@@ -237,6 +246,7 @@ class Record(FrozenModel):
             "cuts",
             "metrics",
             "activity",
+            "parts",
             "new",
             "events",
             "groups",
@@ -252,7 +262,7 @@ class Record(FrozenModel):
         columns = dict(self.metrics)
         if self.task == "ranking":
             common |= {f"{name}_events": count for name, count in self.events}
-            parts = (*self.activity, *([] if self.new is None else [self.new]))
+            parts = (*self.activity, *self.parts, *([] if self.new is None else [self.new]))
             columns |= {f"ndcg_{one.name.replace(' ', '_')}": one.metrics["ndcg"] for one in parts}
             common["n_new"] = 0 if self.new is None else self.new.n_users
         return [
@@ -262,14 +272,15 @@ class Record(FrozenModel):
 
 
 def record_key(protocol: str, share: float, repeat: int, recommender: str, task: Task = "rating") -> str:
-    """Return the name of a record, which is also the name of its file.
+    """Return the name of a record, which is also the name of its file; new people have ``given`` as a share.
 
     >>> record_key("random", 0.8, 0, "knn:bcf:median"), record_key("k-fold", 0.75, 2, "bias")
     ('0.8-0-knn.bcf.median', 'folds-2-bias')
     >>> record_key("time", 0.8, 0, "ease", "ranking")
     'lists-time-0.8-0-ease'
     """
-    named = {"random": f"{share:g}", "time": f"time-{share:g}", "last": "last", "file": "file"}
+    named = {"random": f"{share:g}", "last": "last", "file": "file"}
+    named |= {one: f"{one}-{share:g}" for one in ("time", "cold-items", "new-people")}
     split = named.get(protocol, "folds")
     name = re.sub(r"[^\w.+-]", "_", recommender.replace(":", "."), flags=re.ASCII)
     if "_" in name or len(name) > 80:  # two names must not share a file

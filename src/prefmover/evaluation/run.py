@@ -24,6 +24,7 @@ import numpy as np
 
 from prefmover._format import duration
 from prefmover._typing import Floats, Progress
+from prefmover.data.cold_start import cold_items, new_people, people_share
 from prefmover.data.public_split import public_split, read_codes
 from prefmover.data.scale import Scale
 from prefmover.data.splits import Split, by_time, k_fold, leave_last_out, random_split, rating_times
@@ -390,6 +391,10 @@ class _Run:
         if e.protocol == "random":
             stratify: Literal["user"] | None = "user" if e.stratify == "user" else None
             split = random_split(ratings, share, e.seed + repeat, stratify=stratify)
+        elif e.protocol == "cold-items":
+            split = cold_items(ratings, share, e.seed + repeat)
+        elif e.protocol == "new-people":
+            split = new_people(ratings, int(share), max(e.given), seed=e.seed + repeat)
         elif e.protocol == "time":
             split = by_time(ratings, self.times, share)
         elif e.protocol == "last":
@@ -404,8 +409,11 @@ class _Run:
             # The same share for all, although folds may differ by a rating.
             n_train = sum(fold.train.n_ratings for fold in folds)
             share = round(n_train / (len(folds) * ratings.n_ratings), 6)
+        given = int(share) if e.protocol == "new-people" else None
+        if given is not None:
+            share = people_share(ratings, given, max(e.given))
         data = self.data.with_ratings(split.train)
-        part = TrainTest(e, share, repeat, split, data)
+        part = TrainTest(e, share, repeat, split, data, given)
         for task in e.tasks:  # nothing to judge is an error, before anything is fitted
             task_of(e, split, task)
             if any(grid(Method.parse(name), e.trials, task) for name in e.recommenders):

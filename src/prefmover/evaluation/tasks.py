@@ -13,7 +13,7 @@ caller answers for itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias, get_args
@@ -23,18 +23,22 @@ import numpy.typing as npt
 
 from prefmover._typing import Bools, Floats, Ints, Progress
 from prefmover.data.ratings import Ratings
-from prefmover.data.splits import Split
+from prefmover.data.splits import Split, hashed
 from prefmover.errors import InputError
 from prefmover.evaluation import metrics
 from prefmover.evaluation.baselines.rankers import ByScores, relevant_from
 from prefmover.evaluation.experiment import Experiment
 from prefmover.evaluation.recommenders import Method
 from prefmover.evaluation.record import Activity, ActivityGroup, Columns, Events, Groups, Task
+from prefmover.execution.threads import slices
 from prefmover.items.geometry import ItemGeometry
 from prefmover.model import KNNRecommender
 from prefmover.model.base_recommender import BaseRecommender
 from prefmover.predict.knn import KNNPredictor
 from prefmover.predict.predictor import clip
+
+SAMPLE_SEED = 21
+BLOCK_PLACES = 2_000_000  # of rankings of all items that are in memory at once
 
 SPARSE = 10
 """Users with at most this many training ratings are the group "sparse"."""
@@ -109,6 +113,13 @@ class RatingTask:
         }
 
 
+class Parted(NamedTuple):
+    """Lists of items by position, (n_users, n), and the lists of some of the items in the same rankings."""
+
+    positions: Ints
+    parts: tuple[Ints, ...] = ()
+
+
 @dataclass(frozen=True, eq=False)
 class RankingTask:
     """The test users of a split, and what is relevant for them."""
@@ -119,6 +130,7 @@ class RankingTask:
     keys: Ints  # sorted user * n_items + item of the relevant test ratings
     threshold: float | None  # test ratings from here on are relevant; None if all are
     ns: tuple[int, ...] = (10,)  # lengths of the lists that are judged, ascending
+    cold: Bools | None = None  # (n_items,) items whose own lists are judged, too, and those of the others
 
     @classmethod
     def of_split(
@@ -166,6 +178,17 @@ class RankingTask:
             self, users=self.users[chosen], n_relevant=self.n_relevant[chosen], keys=self.keys[own]
         )
 
+    def sampled(self, n: int) -> RankingTask:
+        """Return the task for at most n of the warm users, drawn by a hash."""
+        first = np.argsort(hashed(SAMPLE_SEED, self.users[self.warm]), kind="stable")[:n]
+        return self.take(np.sort(self.warm[first]))
+
+    def of_items(self, some: Bools) -> RankingTask:
+        """Return the task for some of the items; users without a relevant one are left out."""
+        keys = self.keys[some[self.keys % self.train.n_items]]
+        users, n_relevant = np.unique(keys // self.train.n_items, return_counts=True)
+        return replace(self, users=users, n_relevant=n_relevant, keys=keys, cold=None)
+
     def ids(self) -> list[Any]:
         """Return the ids of the users."""
         ids: list[Any] = self.train.users[self.users].tolist()
@@ -190,13 +213,29 @@ class RankingTask:
         The models of the package are asked for scores when they take part by name, so that all have the same
         fallback, and the same order of equal scores.
         """
+        recommend: Callable[[list[Any], int], Any] = recommender.recommend
         if isinstance(recommender, BaseRecommender) and not method.recommender.startswith("object:"):
             ranker = recommender.ranker_
             by_scores = ByScores(lambda data: lambda users: ranker.block(users).total, None, self.threshold)
-            return by_scores.fit(recommender.data_).recommend(self.ids(), self.ns[-1])
-        if isinstance(recommender, BaseRecommender):
-            return recommender.recommend_many(self.ids(), self.ns[-1])
-        return recommender.recommend(self.ids(), self.ns[-1])
+            recommend = by_scores.fit(recommender.data_).recommend
+        elif isinstance(recommender, BaseRecommender):
+            recommend = recommender.recommend_many
+        if self.cold is None:
+            return recommend(self.ids(), self.ns[-1])
+        return self._in_parts(recommend, method.label, self.cold)
+
+    def _in_parts(self, recommend: Callable[[list[Any], int], Any], label: str, cold: Bools) -> Parted:
+        """Return the lists of all items, and those of warm and of cold items, from the same rankings."""
+        ids, n, blocks = self.ids(), self.ns[-1], list[list[Ints]]()
+        for some in slices(len(ids), max(1, BLOCK_PLACES // self.train.n_items)):
+            answer = recommend(ids[some], self.train.n_items)
+            ranking = _positions(answer, self.train, self.train.n_items, label)
+            is_item = (ranking >= 0) & (ranking < len(cold))
+            is_cold = cold[np.where(is_item, ranking, 0)]
+            parts = [_first(ranking, is_item & (is_cold == one), n) for one in (False, True)]
+            blocks.append([ranking[:, :n], *parts])
+        every, *both = (np.concatenate(part) for part in zip(*blocks, strict=True))
+        return Parted(every, tuple(both))
 
     def value(self, answer: Any, method: Method) -> float:
         """Return the mean nDCG of warm users at the first length."""
@@ -216,16 +255,6 @@ class RankingTask:
             for n, some in zip(self.ns, lists, strict=True)
         ]
 
-        def group(name: Activity, some: Ints) -> ActivityGroup:
-            return ActivityGroup(
-                name=name,
-                fewest=int(self.n_rated[some].min()),
-                most=int(self.n_rated[some].max()),
-                n_users=len(some),
-                metrics=_means(by_length, some),
-                groups=self._groups(by_length, some),
-            )
-
         return {
             "cuts": self.ns,
             "relevant": self.threshold,
@@ -241,12 +270,38 @@ class RankingTask:
                 "novelty": _rounded(metrics.novelty(some, n_raters, train.n_users) for some in lists),
                 "diversity": _rounded(far),
             },
-            "activity": [group(name, warm[some]) for name, some in _by_activity(self.n_rated[warm])],
-            "new": group("new", new) if len(new) else None,
+            "activity": [
+                self._group(name, by_length, warm[some]) for name, some in _by_activity(self.n_rated[warm])
+            ],
+            "parts": [] if self.cold is None else self._part_groups(answer, method.label, self.cold),
+            "new": self._group("new", by_length, new) if len(new) else None,
             "events": events,
             "groups": self._groups(by_length, warm),
             "per_user": metrics.packed(by_length[0]["ndcg"][warm], self.users[warm], train.n_users),
         }
+
+    def _part_groups(self, answer: Parted, label: str, cold: Bools) -> list[ActivityGroup]:
+        """Return the metrics of the lists of warm items, and of cold items."""
+        found = list[ActivityGroup]()
+        names: tuple[Activity, ...] = ("warm items", "cold items")
+        for name, lists, some in zip(names, answer.parts, (~cold, cold), strict=True):
+            task = self.of_items(some)
+            if task.n_judged:
+                own = Parted(lists[np.searchsorted(self.users, task.users)])
+                hits = task.hits(check_lists(own, task, self.ns[-1], label)[0])
+                by_length = [metrics.user_metrics(hits, task.n_relevant, n) for n in self.ns]
+                found.append(task._group(name, by_length, np.arange(task.n_judged)))
+        return found
+
+    def _group(self, name: Activity, by_length: list[dict[str, Floats]], some: Ints) -> ActivityGroup:
+        return ActivityGroup(
+            name=name,
+            fewest=int(self.n_rated[some].min()),
+            most=int(self.n_rated[some].max()),
+            n_users=len(some),
+            metrics=_means(by_length, some),
+            groups=self._groups(by_length, some),
+        )
 
     def _groups(self, by_length: list[dict[str, Floats]], some: Ints) -> Groups:
         n, sums = metrics.group_sums(self.users[some], [one["ndcg"][some] for one in by_length], 5)
@@ -261,8 +316,7 @@ def check_lists(answer: Any, task: RankingTask, n: int, label: str) -> tuple[Int
     of objects with an attribute ``item``. A list that is longer than n is cut off.
     """
     train, users = task.train, task.users
-    raw = getattr(answer, "positions", None)
-    raw = _from_ids(answer, train, n, label) if raw is None else np.asarray(raw, dtype=np.int64)
+    raw = _positions(answer, train, n, label)
     if raw.ndim != 2 or len(raw) != len(users):
         raise InputError(
             f"{label}: recommend() returned {len(raw):,} lists for {len(users):,} users; give one each"
@@ -286,6 +340,21 @@ def check_lists(answer: Any, task: RankingTask, n: int, label: str) -> tuple[Int
 
 
 UNKNOWN = -2
+
+
+def _positions(answer: Any, train: Ratings, n: int, label: str) -> Ints:
+    raw = getattr(answer, "positions", None)
+    return _from_ids(answer, train, n, label) if raw is None else np.asarray(raw, dtype=np.int64)
+
+
+def _first(ranking: Ints, chosen: Bools, n: int) -> Ints:
+    """Return the first n of the chosen places of each row, -1 where there are fewer.
+
+    >>> _first(np.array([[4, 2, 7, 1]]), np.array([[False, True, False, True]]), 3)
+    array([[ 2,  1, -1]])
+    """
+    order = np.argsort(~chosen, axis=1, kind="stable")[:, :n]
+    return np.where(np.take_along_axis(chosen, order, axis=1), np.take_along_axis(ranking, order, axis=1), -1)
 
 
 def _from_ids(answer: Any, train: Ratings, n: int, label: str) -> Ints:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from prefmover._typing import Progress
 from prefmover.data.file_options import check_whole_number
+from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
 from prefmover.execution import Executor
 from prefmover.execution.executor import open_executor
@@ -284,7 +285,11 @@ class BaseRecommender(Estimator):
         The name, which appears in results, must not be the id of a user.
         """
         self._require_fit()
-        one = guest_ratings(self.data_.ratings, ratings, name)
+        return self.guest_of(guest_ratings(self.data_.ratings, ratings, name))
+
+    def guest_of(self, one: Ratings) -> UserState:
+        """Return the state of a guest whose ratings are a table over the items of the data."""
+        self._require_fit()
         compared = self.similarity_.to_landmarks(one) if len(self.similarity_.landmarks) else None
         state = UserState(one.users.tolist()[0], -1, *one.row(0), self._fit_id, one, compared)
         rating = None if self._predictor is None else self._predictor.guest(state)
