@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from tools import list_figures
+from tools import cold_figures, list_figures
 from tools.cells import (
     RESULTS,
     ROOT,
@@ -342,6 +342,7 @@ def walk() -> str:
 BLOCKS: dict[str, Callable[..., str]] = {
     "walk": walk,
     **list_figures.BLOCKS,
+    **cold_figures.BLOCKS,
     "ratings": ratings,
     "ratings-short": ratings_short,
     "panel": panel,
