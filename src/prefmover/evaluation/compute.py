@@ -177,8 +177,9 @@ def _search(part: TrainTest, ask: Request, trials: tuple[Settings, ...]) -> tupl
             model.fit(known, shared)
         found.append(Trial(settings=settings, value=round(judge.value(judge.ask(model, method), method), 8)))
         seconds.append(round(time.perf_counter() - start, 3))
+    published = part.split.held
     tuning = Tuning(
-        validation=e.validation,
+        validation=e.validation if published is None else round(float(published.mean()), 6),
         budget=e.trials,
         n_judged=judge.n_judged,
         n_users=known.n_users,
