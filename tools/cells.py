@@ -73,13 +73,21 @@ class Cell:
         sums = np.sum([one.groups.sums[at] for one, at in self.some], axis=0)
         return np.divide(sums, n, out=np.full(len(n), np.nan), where=n > 0)
 
+    def paired(self, other: Cell) -> tuple[Cell, Cell]:
+        """Return both over the repeats that they share."""
+        mine, theirs = ({one.repeat: (one, at) for one, at in cell.some} for cell in (self, other))
+        common = sorted(set(mine) & set(theirs))
+        return Cell([mine[k] for k in common]), Cell([theirs[k] for k in common])
+
     def against(self, other: Cell) -> tuple[float, float]:
         """Return the difference to another cell and its p-value, by a paired t-test over groups of users."""
-        return self.value - other.value, float(paired_p(self.groups, other.groups))
+        a, b = self.paired(other)
+        return a.value - b.value, float(paired_p(a.groups, b.groups))
 
     def interval(self, other: Cell) -> Interval:
         """Return where 95 % of the differences of lists are, by a bootstrap over users."""
-        a, b = (np.stack([unpacked(one.per_user) for one, _ in cell.some]) for cell in (self, other))
+        pair = self.paired(other)
+        a, b = (np.stack([unpacked(one.per_user) for one, _ in cell.some]) for cell in pair)
         return bootstrap(a, b)
 
     def metric(self, name: str) -> float:

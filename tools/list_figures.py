@@ -210,7 +210,7 @@ STEPS = (
 def steps(folder: str) -> str:
     """Return what each idea adds to nDCG@10; stars by p-values that are adjusted for the whole table."""
     run = of(folder)
-    pairs = [(here[first], here[second]) for _, first, second in STEPS for here in run.values()]
+    pairs = [here[first].paired(here[second]) for _, first, second in STEPS for here in run.values()]
     tests = [a.against(b) for a, b in pairs]
     texts = [
         signed(difference) + deviation(a.repeats - b.repeats) + ("*" if p < LEVEL else "")

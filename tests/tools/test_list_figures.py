@@ -72,6 +72,14 @@ def test_the_worst_cell_comes_first():
         list_figures.lists_short()
 
 
+def test_cells_are_compared_on_the_splits_that_both_have():
+    here = list_figures.of("lastfm")[0.1]
+    ours, ease = here["default"], cells.Cell(here["ease"].some[1:])
+    assert ours.against(ease)[0] == pytest.approx(ours.repeats[1] - ease.repeats[0])
+    low, high, _ = ours.interval(ease)
+    assert low <= ours.against(ease)[0] <= high
+
+
 def test_steps_have_their_spread():
     found = rows(list_figures.steps("lastfm"))
     assert [row[0] for row in found] == [words for words, _, _ in list_figures.STEPS]
