@@ -24,6 +24,12 @@ def file(tmp_path):
     return path
 
 
+def damage(path):
+    """Change bytes in the middle of a file."""
+    data = path.read_bytes()
+    path.write_bytes(data[:80] + bytes(40) + data[120:])
+
+
 def triples(ratings):
     """Return {(user, item): rating}."""
     return {(user, item): value for user in ratings for item, value in ratings[user].items()}
@@ -93,6 +99,7 @@ def test_two_forms_of_a_file(tmp_path):
         (lambda p: np.savez(p, a=np.zeros(3), b=np.ones(3)), names("a", "b")),
         (lambda p: np.savez(p, a=np.zeros((3, 2))), names(3, 2)),
         (lambda p: np.savez(p, a=np.array(["0", "1"])), names("'0'")),
+        (lambda p: (np.savez_compressed(p, a=np.arange(999) % 3), damage(p)), names("index")),
         (lambda p: None, names("index")),
     ],
 )

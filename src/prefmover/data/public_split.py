@@ -7,6 +7,7 @@ is either an ``.npz`` with one array, or text with one code per line.
 from __future__ import annotations
 
 import zipfile
+import zlib
 from os import PathLike
 from pathlib import Path
 
@@ -44,7 +45,7 @@ def read_codes(path: str | PathLike[str]) -> Ints:
             codes = np.array(path.read_text(encoding="utf-8").split()).astype(np.float64)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}", argument="split") from None
-    except (ValueError, zipfile.BadZipFile) as error:
+    except (ValueError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
         problem = f"{path} is no split ({error}); {REMEDY}"
         raise InputError(problem, argument="split") from None
     valid = codes.ndim == 1 and codes.dtype.kind in "biuf" and np.isin(codes, (0, 1, 2)).all()
