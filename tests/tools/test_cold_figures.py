@@ -3,13 +3,15 @@
 import numpy as np
 import pytest
 
+from prefmover import datasets
 from prefmover.evaluation import evaluate
 from tools import cold_figures
 from tools.cells import NoRecordsError, decimal, records
 
 
 @pytest.fixture(scope="module")
-def found(cinema):
+def found():
+    cinema = datasets.load("cinema")
     few = cinema.with_ratings(cinema.ratings.take(users=np.arange(120)))
     names = ["random", "liked-popularity"]
     common = {"task": "ranking", "repeats": 2}
