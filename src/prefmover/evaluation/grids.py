@@ -83,55 +83,56 @@ GRIDS: dict[str, tuple[Settings, ...]] = {
         values=VALUES, penalty=(250.0, 2.5e3, 30.0, 2e4, 60.0, 500.0, 10.0, 1e3, 120.0, 6e3)
     ),
     "edlae": _spread(
-        p=(0.1, 0.2, 0.33, 0.5, 0.67, 0.8), values=VALUES, penalty=(10.0, 30.0, 100.0, 300.0, 1000.0)
+        p=(0.1, 0.25, 0.4, 0.55, 0.7, 0.8, 0.9), values=VALUES, penalty=(10.0, 30.0, 100.0, 300.0, 1000.0)
     ),
     "dan": _spread(
-        beta=(0.0, 0.25, 0.5), values=VALUES, penalty=(10.0, 30.0, 80.0, 200.0, 500.0, 1500.0),
-        p=(0.0, 0.2, 0.4, 0.6), alpha=(0.0, 0.1, 0.2, 0.3),
+        beta=(0.0, 0.25, 0.5, 0.75), values=VALUES, penalty=(10.0, 30.0, 80.0, 200.0, 500.0, 1500.0),
+        p=(0.0, 0.25, 0.5, 0.7), alpha=(0.0, 0.1, 0.2, 0.3),
     ),
-    "item-knn": _spread(shrinkage=(0.0, 10.0, 30.0, 100.0), values=VALUES, k=(10, 20, 50, 100, 200)),
+    "item-knn": _spread(shrinkage=(0.0, 10.0, 40.0, 150.0), values=VALUES, k=(20, 50, 100, 200, 400)),
     "user-knn": _product(values=VALUES, k=(20, 30, 40, 60, 80, 120, 180, 270, 400, 900)),
     "bm25": _spread(
-        k1=(0.3, 1.2, 5.0, 20.0, 100.0), b=(0.0, 0.3, 0.6, 0.9), k=(20, 50, 100, 200, 500), values=POSITIVE
+        k1=(0.3, 1.2, 5.0, 20.0, 100.0), b=(0.0, 0.3, 0.6, 0.9), k=(20, 50, 100, 200, 500, 1000),
+        values=POSITIVE,
     ),
     "rp3beta": _spread(
         beta=(0.0, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8), alpha=(0.5, 1.0, 1.5), k=(20, 50, 100, 300, 1000),
         values=POSITIVE,
     ),
     "implicit:als": _product(
-        regularization=(10.0, 30.0, 1.0, 100.0, 3.0), factors=(32, 64, 16), alpha=(1.0, 5.0)
+        regularization=(10.0, 30.0, 1.0, 100.0, 300.0), factors=(32, 64, 16), alpha=(1.0, 5.0)
     ),
     "implicit:bpr": _product(
-        factors=(64, 16), regularization=(0.01, 0.001, 0.1), learning_rate=(0.05, 0.01, 0.1, 0.02, 0.2)
+        factors=(64, 16), regularization=(0.01, 0.001, 0.1), learning_rate=(0.05, 0.01, 0.1, 0.02, 0.005)
     ),
     "irspack:slim": _spread(
-        alpha=(0.01, 0.03, 0.1, 0.2, 0.4, 0.8), l1_ratio=(0.01, 0.05, 0.2), values=POSITIVE
+        alpha=(0.02, 0.06, 0.15, 0.4, 0.8, 1.6), l1_ratio=(0.003, 0.01, 0.05, 0.2), values=POSITIVE
     ),
     "irspack:ials": _spread(
-        values=POSITIVE, reg=(0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1), alpha0=(0.03, 0.1, 0.3, 1.0),
-        factors=(32, 64, 128, 192, 256),
+        values=POSITIVE, reg=(0.003, 0.006, 0.012, 0.02, 0.035, 0.06, 0.12),
+        alpha0=(0.01, 0.03, 0.1, 0.3, 1.0), factors=(64, 128, 192, 256),
     ),
     "cease": _spread(
-        alpha=(1.0, 4.0, 15.0, 60.0, 250.0, 1000.0), values=VALUES, penalty=(10.0, 30.0, 100.0, 300.0, 1000.0)
+        alpha=(1.0, 4.0, 15.0, 60.0, 250.0, 1000.0), values=VALUES, penalty=(30.0, 100.0, 300.0, 1e3, 3e3)
     ),
     "addease": _spread(
-        alpha=(0.05, 0.1, 0.2, 0.3, 0.5), values=VALUES, penalty=(20.0, 60.0, 200.0, 600.0, 2000.0),
-        content_penalty=(1.0, 10.0, 100.0),
+        alpha=(0.1, 0.2, 0.3, 0.5, 0.7), values=VALUES, penalty=(60.0, 200.0, 600.0, 2e3, 6e3),
+        content_penalty=(3.0, 10.0, 30.0, 100.0, 300.0),
     ),
     "l3ae": _spread(
         delta=(10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0), values=VALUES, penalty=(10.0, 50.0, 200.0, 800.0),
-        content_penalty=(1.0, 10.0, 100.0), prior=("ease", "cosine"),
+        content_penalty=(3.0, 10.0, 30.0, 100.0, 300.0), prior=("ease", "cosine"),
     ),
     "hybrid-svd": _spread(
         rank=(5, 10, 20, 30, 45, 70, 110, 180), values=VALUES, alpha=(0.1, 0.3, 0.5, 0.7, 0.9)
     ),
     "irspack:ials-content": _spread(
-        content_penalty=(1.0, 10.0, 100.0, 1e3, 1e4), reg=(0.003, 0.01, 0.02, 0.04, 0.08),
-        alpha0=(0.03, 0.1, 0.3, 1.0), factors=(32, 64, 128, 192), values=POSITIVE,
+        content_penalty=(1.0, 10.0, 100.0, 1e3, 1e4), reg=(0.005, 0.01, 0.02, 0.04, 0.08),
+        alpha0=(0.01, 0.03, 0.1, 0.3, 1.0), factors=(32, 64, 128, 192), values=POSITIVE,
     ),
     "content-knn": _product(values=VALUES, k=(5, 10, 20, 35, 60, 100, 180, 300, 600, 1500)),
     "wcf": _spread(
-        rank=(5, 10, 20, 40, 80, 160), values=("ratings", "liked", "seen"),
+        rank=(5, 10, 20, 40, 80, 200), values=("ratings", "liked", "seen"),
         epsilon=(0.02, 0.05, 0.1, 0.2, 0.4),
     ),
 }  # fmt: skip

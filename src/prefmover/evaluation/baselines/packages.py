@@ -135,8 +135,12 @@ def ials(
     epochs: int = 16,
     **content: Any,
 ) -> Scorer:
-    """Return iALS of irspack: ``alpha0`` weighs what was not rated, ``reg`` is the penalty."""
+    """Return iALS of irspack: ``alpha0`` weighs what was not rated, ``reg`` is the penalty.
+
+    Ratings weigh 1 in the mean, so that the same settings suit all values.
+    """
     X = _plain(interactions(data.ratings, values), np.float64)
+    X.data /= X.data.mean() if X.nnz else 1.0
     model = require("irspack.recommenders").IALSRecommender(
         X, factors, alpha0, reg, nu=1.0, random_seed=seed, n_threads=n_threads, **content
     )
