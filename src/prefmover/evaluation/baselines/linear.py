@@ -42,6 +42,7 @@ from prefmover.errors import InputError
 from prefmover.evaluation.baselines.content import item_vectors
 from prefmover.evaluation.baselines.rankers import (
     LEAVE_OUT,
+    SHARED_ITEMS,
     Scorer,
     Values,
     dense_gram,
@@ -179,6 +180,12 @@ def _learned_from(data: Dataset, values: Values) -> Interactions:
     return shared(data, ("interactions", values), make)
 
 
+def _own_gram(data: Dataset, values: Values) -> Floats:
+    """Return XᵀX that may be overwritten."""
+    G = gram(data, values)
+    return G.copy() if data.n_items <= SHARED_ITEMS else G
+
+
 def _check(*penalties: float, share: float = 0.0) -> None:
     if not all(0 < one < np.inf for one in penalties) or not 0 <= share < 1:
         raise InputError(
@@ -195,7 +202,7 @@ def edlae(data: Dataset, penalty: float = 300.0, p: float = 0.3, values: Values 
     """EASE that expects a share p of the inputs to be missing; p = 0 is EASE."""
     _check(penalty, share=p)
     X, unit, squares = _learned_from(data, values)
-    P = inverse(X, penalty * unit + p / (1 - p) * squares, lambda: gram(data, values).copy())
+    P = inverse(X, penalty * unit + p / (1 - p) * squares, lambda: _own_gram(data, values))
     return lambda users: P.from_others(X[users])
 
 
@@ -309,7 +316,7 @@ def l3ae(
     C = content_weights(item_vectors(data, "L3AE"), content_penalty, prior)
     X, unit, _ = _learned_from(data, values)
     delta *= unit
-    P = inverse(X, np.full(data.n_items, penalty * unit + delta), lambda: gram(data, values).copy())
+    P = inverse(X, np.full(data.n_items, penalty * unit + delta), lambda: _own_gram(data, values))
     drawn = np.einsum("ji,ij->i", P.times(C.left.T), C.right) - P.diagonal * C.own  # the diagonal of PC
     scale = ((1 + delta * drawn) / P.diagonal).astype(np.float32)
 
