@@ -11,6 +11,7 @@ from prefmover.evaluation.baselines.rankers import ByScores
 from prefmover.evaluation.guests import AsGuests
 from prefmover.evaluation.recommenders import Method
 from prefmover.evaluation.tasks import RankingTask
+from prefmover.rank import tuning
 from tests.oracles import evaluation as slow
 
 PLAIN = Method.parse("object:plain")
@@ -104,11 +105,11 @@ def test_cold_items_by_name(cinema):
 
 def test_the_search_for_cold_items_has_cold_items(cinema, monkeypatch):
     """Also where only some of the items take part in it: those that are held out whole are among them."""
-    monkeypatch.setattr(compute, "MAX_ITEMS", 150)
+    monkeypatch.setattr(tuning, "MAX_ITEMS", 150)
     split = cold_items(cinema.ratings, 0.8, 0)
     e = Experiment(dataset="cinema", protocol="cold-items", task="ranking")
     part = compute.TrainTest(e, 0.8, 0, split, cinema.with_ratings(split.train))
-    data, inner, task = part.validation("ranking")
+    data, inner, task = part.validations("ranking")[0]
     assert data.n_items == 150
     assert inner.new_items >= 10
     assert task.cold is None

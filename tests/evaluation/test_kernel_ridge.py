@@ -136,7 +136,7 @@ def test_every_kernel_runs_and_its_search_may_see_a_sample(data, monkeypatch):
     monkeypatch.setattr(compute, "MAX_USERS", 10)
     evaluation = evaluate(data, [*GROUPS["kernels"], "ease"], task="ranking", train=0.5, trials=2)
     for record in evaluation:
-        assert record.tuning.n_judged == 10
+        assert record.tuning.n_judged == 3 * 10  # few ratings are split three times
         assert record.n_users > 10
         assert record.settings in [trial.settings for trial in record.tuning.trials]
 

@@ -16,6 +16,7 @@ from prefmover.evaluation.baselines.rankers import ByScores, most_liked
 from prefmover.evaluation.compute import TrainTest
 from prefmover.evaluation.recommenders import ROWS, Method, Request, fit
 from prefmover.evaluation.tasks import RankingTask, check_lists
+from prefmover.rank import tuning
 from tests.evaluation.killed import killed_run, lasting
 from tests.messages import names, unnamed
 from tests.oracles import evaluation as slow
@@ -126,9 +127,10 @@ def test_a_search_sees_a_part_of_the_training_part_only(few, monkeypatch):
     monkeypatch.setattr(ByScores, "fit", spy)
     (record,) = evaluate(few, "user-knn", task="ranking", train=0.5, trials=3)
     split = random_split(few.ratings, 0.5, 0)
-    inner = validation_split(split, 0.8, 0)
-    assert [digest for _, digest in fitted] == [inner.train.digest()] * 3 + [split.train.digest()]
-    assert inner.train.n_ratings + inner.n_test == split.train.n_ratings
+    inner = [validation_split(split, 0.8, compute.SEEDS * k) for k in range(3)]  # few are split three times
+    digests = [one.train.digest() for one in inner]
+    assert [digest for _, digest in fitted] == digests * 3 + [split.train.digest()]
+    assert all(one.train.n_ratings + one.n_test == split.train.n_ratings for one in inner)
     best = max(record.tuning.trials, key=lambda trial: trial.value)
     assert record.settings == best.settings
     assert fitted[-1][0] == best.settings["k"]
@@ -262,12 +264,12 @@ def test_only_new_users_are_an_error(with_new):
 @pytest.mark.parametrize("geometry", ["file", "ratings"])
 def test_a_search_sees_the_items_with_the_most_ratings(few, geometry, monkeypatch):
     """The data of a trial, and what is held out, are of the same items; few users are judged."""
-    monkeypatch.setattr(compute, "MAX_ITEMS", 90)
+    monkeypatch.setattr(tuning, "MAX_ITEMS", 90)
     monkeypatch.setattr(compute, "MAX_USERS", 12)
     data = few if geometry == "file" else few.with_geometry(geometry_from_ratings)
     split = random_split(data.ratings, 0.5, 0)
     part = TrainTest(Experiment(dataset="cinema", ns=(5, 20)), 0.5, 0, split, data.with_ratings(split.train))
-    known, inner, task = part.validation("ranking")
+    known, inner, task = part.validations("ranking")[0]
     whole = validation_split(split, 0.8, 0)
     counts = np.bincount(whole.train.matrix.indices, minlength=few.n_items)
     kept = few.ratings.item_positions(known.ratings.items.tolist())
@@ -286,15 +288,15 @@ def test_a_search_sees_the_items_with_the_most_ratings(few, geometry, monkeypatc
     found = set(zip(inner.train.users[users].tolist(), inner.train.items[items].tolist(), strict=True))
     assert found == {(u, i) for u, i in held if u in set(task.ids())}
     assert task.n_judged == len(task.warm) == 12
-    assert task.ns == (5,)
+    assert task.ns == (50,)  # of few ratings, longer lists are judged
     near = known.geometry.block(range(90), range(90))
     if geometry == "file":
         assert (near == few.geometry.block(kept, kept)).all()
     assert list(known.catalog.titles) == [few.catalog.titles[k] for k in kept]
-    judged = part.validation("ranking").of_judged()
+    judged = part.validations("ranking")[0].of_judged()
     assert (judged.data.n_users, judged.data.n_items, judged.task.n_judged) == (12, 90, 12)
     (record,) = evaluate(data, "user-knn", task="ranking", train=0.5, trials=2)
-    assert (record.tuning.n_judged, record.tuning.n_users, record.tuning.n_items) == (12, 80, 90)
+    assert (record.tuning.n_judged, record.tuning.n_users, record.tuning.n_items) == (3 * 12, 80, 90)
     assert record.n_users > 12
 
 
@@ -450,9 +452,8 @@ def test_the_default_model_is_the_same_on_any_number_of_threads(few):
     (two,) = evaluate(few, "default", task="ranking", train=0.5, n_threads=2)
     assert lasting([one]) == lasting([two])
     assert one.settings in [trial.settings for trial in one.tuning.trials]
-    assert max(trial.value for trial in one.tuning.trials) == next(
-        trial.value for trial in one.tuning.trials if trial.settings == one.settings
-    )
+    chosen = next(trial.value for trial in one.tuning.trials if trial.settings == one.settings)
+    assert chosen * (1 + tuning.MARGIN) >= max(trial.value for trial in one.tuning.trials)
 
 
 @pytest.mark.slow

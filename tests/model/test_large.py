@@ -66,9 +66,9 @@ def test_nothing_is_as_large_as_all_pairs_of_items():
 
 
 def test_a_head_of_few_items_ranks_about_as_the_whole(data, monkeypatch):
-    whole = Recommender().fit(data)
+    whole = Recommender(ranking=RankingSettings()).fit(data)
     monkeypatch.setattr(ease, "MAX_DENSE", 30)
-    some = Recommender(ranking=whole.settings_["ranking"]).fit(data)
+    some = Recommender(ranking=RankingSettings()).fit(data)
     assert some.ranker_.item_side.sparse is not None
     a, b = (model.ranker_.block(np.arange(260)).total for model in (whole, some))
     assert np.corrcoef(a.ravel(), b.ravel())[0, 1] > 0.9
@@ -90,7 +90,7 @@ def test_fewer_directions_predict_about_the_same(data, monkeypatch):
 
 def test_a_large_model_is_mapped_and_not_read(data, tmp_path, monkeypatch):
     monkeypatch.setattr(ease, "MAX_DENSE", 30)
-    model = Recommender().fit(data)
+    model = Recommender(ranking=RankingSettings()).fit(data)
     model.save(tmp_path / "model")
     monkeypatch.setattr(folder, "QUICK", 0)
     monkeypatch.setattr(storage, "LARGE_ARRAY", 0)

@@ -13,6 +13,18 @@ def likes(ratings):
     return Y
 
 
+def rows(Y, seen, discount, features, vectors=None):
+    """Z: each user's likes, less for who has many, and a row for each feature of the items with ratings."""
+    counts = seen.sum(axis=1)
+    w = np.array([max(n, 1.0) ** -discount for n in counts])
+    w *= counts.sum() / max((w * counts).sum(), 1)
+    Z = [np.sqrt(w[u]) * Y[u] for u in range(len(Y))]
+    if vectors is not None and features:
+        unit = (Y[seen] ** 2).mean()
+        Z += [np.sqrt(features * unit) * column * seen.any(axis=0) for column in vectors.T]
+    return np.array(Z)
+
+
 def item_weights(Y, penalty):
     """EASE: column j of B is the ridge regression of column j of Y on all others."""
     m = Y.shape[1]
@@ -49,9 +61,15 @@ def without_own_row(K, R, penalty, u):
     return parts, parts.sum(axis=0)
 
 
-def two_sides(Y, K, item_penalty, user_penalty, content=0.0):
+def popularity(Y, seen, weight):
+    """What everybody else adds: the most liked item gets the weight, in units of a like."""
+    p = weight * np.sqrt((Y[seen] ** 2).mean()) / np.abs(Y.sum(axis=0)).max()
+    return np.array([p * (Y.sum(axis=0) - row) for row in Y])
+
+
+def two_sides(Y, K, item_penalty, user_penalty, content=0.0, Z=None):
     """The scores of all users, item side and user side; each user's own row is left out of the user side."""
-    items = Y @ (item_weights(Y, item_penalty) + content)
+    items = Y @ (item_weights(Y if Z is None else Z, item_penalty) + content)
     users = [without_own_row(K, Y - items, user_penalty, u)[1] for u in range(len(Y))]
     return items, np.array(users)
 

@@ -8,12 +8,9 @@ from scipy.sparse import csr_array
 
 from prefmover import ItemGeometry
 from prefmover.rank import ease
-from prefmover.rank.ease import SIMILAR_SHARE, ItemSide, SimilarContent, SimilarItems
+from prefmover.rank.ease import SIMILAR_SHARE, ItemSide, SimilarItems, feature_rows
+from prefmover.rank.ease import similar_content as content_weights
 from tests.oracles import ranking as oracle
-
-
-def content_weights(geometry, rated):
-    return SimilarContent.fit(geometry, rated).weights
 
 
 @given(st.integers(0, 10**6), st.integers(1, 9), st.integers(1, 12))
@@ -48,7 +45,7 @@ def test_both_forms_of_the_item_side_add_content(n_users):
     geometry = ItemGeometry.from_vectors(range(8), np.abs(rng.normal(size=(8, 3))))
     rated, everything = np.unique(Y.indices).astype(np.int64), np.arange(8)
     c = 0.7 * content_weights(geometry, rated)
-    plain, side = ItemSide.fit(Y, 2.0), ItemSide.fit(Y, 2.0, c)
+    plain, side = ItemSide.fit(Y, 2.0), ItemSide.fit(Y, 2.0, content=c)
     weights = plain.weights(everything, everything) + c.toarray()
     assert side.weights(everything, everything) == pytest.approx(weights, abs=1e-6)
     assert side.scores(Y) == pytest.approx(Y.toarray() @ weights, abs=1e-4)
@@ -60,14 +57,43 @@ def test_both_forms_of_the_item_side_add_content(n_users):
     assert not more[:, 8:].any()
 
 
-def test_known_weights_are_taken_for_the_same_items():
-    geometry = ItemGeometry.from_vectors(range(6), np.random.default_rng(0).random((6, 2)))
-    rated = np.array([0, 2, 3, 5])
-    first = SimilarContent.fit(geometry, rated)
-    assert SimilarContent.fit(geometry, rated.copy(), known=first) is first
-    assert SimilarContent.fit(geometry, rated[:3], known=first).weights[[5]].nnz == 0
-    other = ItemGeometry.from_vectors(range(6), np.random.default_rng(1).random((6, 2)))
-    assert (SimilarContent.fit(other, rated, known=first).weights != first.weights).nnz
+@pytest.mark.parametrize("n_users", [2, 30])
+def test_a_feature_is_like_a_user(n_users):
+    """Both forms of the item side: the same as with the features as further rows of likes."""
+    rng = np.random.default_rng(n_users)
+    Y = rng.integers(0, 3, (n_users, 8)) * rng.integers(0, 2, (n_users, 8)).astype(float)
+    geometry = ItemGeometry.from_vectors(range(8), np.abs(rng.normal(size=(8, 2))))
+    rated, everything = np.flatnonzero(Y.any(axis=0)), np.arange(8)
+    T = 2 * feature_rows(geometry, rated)
+    assert (T[:, ~Y.any(axis=0)] == 0).all()
+    assert T[:, rated].T @ T[:, rated] == pytest.approx(4 * np.cos(geometry.block(rated, rated)), abs=1e-5)
+    side = ItemSide.fit(csr_array(Y), 2.0, T)
+    assert (side.likes is None) == (n_users == 30)
+    expected = oracle.item_weights(np.concatenate([Y, T]), 2.0)
+    assert side.weights(everything, everything) == pytest.approx(expected, abs=1e-5)
+    assert side.scores(csr_array(Y)) == pytest.approx(Y @ expected, abs=1e-4)
+    mixed = side.mixed(Y.astype(np.float32).T).T
+    assert mixed == pytest.approx(Y @ expected, abs=1e-4)
+
+
+def test_an_item_of_the_tail_knows_its_features(monkeypatch):
+    monkeypatch.setattr(ease, "MAX_DENSE", 2)
+    Y = np.array([[1.0, 1, 0], [1, 1, 0], [0, 0, 1]])
+    geometry = ItemGeometry.from_vectors(range(3), [[1, 0], [0, 1], [1, 0]])
+    T = feature_rows(geometry, np.arange(3))
+    side = ItemSide.fit(csr_array(Y), 1.0, T)
+    Z = np.concatenate([Y, T])
+    H = [k for k in (0, 1) if (Z[:, k] * Z[:, 2]).any()]
+    b = np.linalg.solve(Z[:, H].T @ Z[:, H] + np.eye(len(H)), Z[:, H].T @ Z[:, 2])
+    assert side.weights(np.arange(3), np.array([2]))[H, 0] == pytest.approx(b, abs=1e-6)
+    assert H == [0]
+
+
+def test_distances_without_vectors_make_features():
+    geometry = ItemGeometry.from_distance(range(3), [[0, 0.2, 1], [0.2, 0, 1], [1, 1, 0]])
+    T = feature_rows(geometry, np.arange(3))
+    kernel = T.T @ T
+    assert kernel == pytest.approx(np.exp(-2 * geometry.block()), abs=1e-3)
 
 
 def test_the_unit_of_given_distances_does_not_matter():

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from prefmover.errors import InputError
 from prefmover.rank import ease
-from prefmover.rank.ease import ItemSide, _gram, _over_items, _over_users
+from prefmover.rank.ease import ItemSide, _gram, _over_items, _over_rows
 from tests.oracles import ranking as oracle
 
 
@@ -26,9 +26,10 @@ def whole(side):
 
 def in_form(form, Y, penalty):
     """The item side of all items in one of the forms, whichever would be chosen."""
-    likes = csr_array(Y)
-    made = _over_users(likes, penalty) if form == "users" else (None, *_over_items(_gram(likes), penalty))
-    return ItemSide(Y.shape[1], np.arange(Y.shape[1]), *made)
+    likes, none = csr_array(Y), np.zeros((0, Y.shape[1]), np.float32)
+    by_users = form == "users"
+    made = _over_rows(likes, none, penalty) if by_users else _over_items(_gram(likes), penalty)
+    return ItemSide(Y.shape[1], np.arange(Y.shape[1]), likes if by_users else None, none, *made)
 
 
 @pytest.mark.parametrize("form", ["items", "users"])
@@ -119,6 +120,15 @@ def test_nobody_rated_anything():
 def test_a_large_penalty_turns_the_side_off():
     Y = random_likes(5, 8, 6)
     assert np.abs(whole(ItemSide.fit(csr_array(Y), 1e12))).max() < 1e-9
+
+
+def test_without_a_penalty_there_is_no_regression():
+    Y = csr_array(random_likes(5, 8, 6))
+    side = ItemSide.fit(Y, None)
+    assert (whole(side) == 0).all()
+    assert (side.scores(Y) == 0).all()
+    content = csr_array(np.eye(6, k=1, dtype=np.float32))
+    assert (whole(ItemSide.fit(Y, None, content=content)) == content.toarray()).all()
 
 
 @pytest.mark.parametrize("penalty", [0, -1, np.nan, np.inf])

@@ -1,5 +1,7 @@
 """Rankers: scores against slow twins with every measure, parts, guests, changed data and storage."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -12,30 +14,27 @@ from prefmover.errors import InputError
 from prefmover.measures import MEASURES, weight
 from prefmover.model import KNNRecommender, Recommender
 from prefmover.predict.similarity import LandmarkValues
-from prefmover.rank.two_sided import (
-    RankingSettings,
-    TwoSidedRanker,
-    UserSide,
-    mean_squared_like,
-    row_angles,
-    user_weights,
-)
+from prefmover.rank.two_sided import RankingSettings, TwoSidedRanker, UserSide, user_weights
 from tests.oracles import ranking as oracle
 
-SETTINGS = RankingSettings(item_penalty=3.0, user_penalty=0.5)
+SETTINGS = RankingSettings(item_penalty=3.0, user_penalty=0.5, popularity=0.2)
 
 
-def fitted(data, measure="pmd", **options):
+def fitted(data, measure="pmd", changes=None, **options):
     rule = SETTINGS.weight if measure == "pmd" else str(MEASURES[measure].weight)
-    settings = RankingSettings(
-        SETTINGS.item_penalty, rule, options.pop("overlap", 0.0), SETTINGS.user_penalty
-    )
+    settings = replace(SETTINGS, **({"weight": rule} | (changes or {})))
     return Recommender(measure, ranking=settings, **options).fit(data)
 
 
-def content_of(data):
-    distance, rated = data.geometry.block(), np.unique(data.ratings.matrix.indices)
-    return SETTINGS.content * oracle.content_weights(distance, rated)
+def twin(data, K, likes):
+    """The scores of slow twins."""
+    Y, vectors, penalties = oracle.likes(data.ratings), data.geometry.vectors, (3.0 * (likes**2).mean(), 0.5)
+    rated = np.unique(data.ratings.matrix.indices)
+    content = SETTINGS.content * oracle.content_weights(data.geometry.block(), rated)
+    seen = data.ratings.matrix.toarray() > 0
+    Z = oracle.rows(Y, seen, SETTINGS.discount, SETTINGS.features, vectors)
+    items, users = oracle.two_sides(Y, K, *penalties, content, Z)
+    return items, users + oracle.popularity(Y, seen, SETTINGS.popularity)
 
 
 def scores(model, user):
@@ -61,38 +60,31 @@ def played(data):
     return data.with_ratings(Ratings.from_csr(counts, users=r.users, items=r.items, feedback="implicit"))
 
 
-@pytest.mark.parametrize("overlap", [0.0, 1.5])
 @pytest.mark.parametrize("measure", MEASURES)
-def test_every_measure_makes_the_kernel(data, measure, overlap):
+def test_every_measure_makes_the_kernel(data, measure):
     """The kernel is that of Nyström, W K⁻¹Wᵀ with all users as landmarks; the rest is as in the twin."""
-    ranker = fitted(data, measure, overlap=overlap).ranker_
+    ranker = fitted(data, measure).ranker_
     similarity, everyone = ranker.similarity, np.arange(data.n_users)
     self_values = similarity.self_values(everyone)
-    angles = row_angles(ranker.likes, ranker.likes)
     values = similarity.exact_values(everyone, everyone)
-    W = user_weights(values, self_values, self_values, angles, ranker.settings)
+    W = user_weights(values, self_values, self_values, ranker.settings)
     np.fill_diagonal(W, 1.0)
     spectrum, vectors = np.linalg.eigh((W + W.T) / 2)  # W is symmetric but for (N-)HUSM
     large = spectrum > 1e-4
     K = W @ (vectors[:, large] / spectrum[large]) @ vectors[:, large].T @ W.T
     size = np.sqrt(np.maximum(np.diagonal(K), 1.0))
     K = K / size / size[:, None]
-    Y = oracle.likes(data.ratings)
-    items, users = oracle.two_sides(Y, K, 3.0 * mean_squared_like(ranker.likes), 0.5, content_of(data))
+    items, users = twin(data, K, ranker.likes.data)
     found = ranker.block(everyone)
     assert found.items == pytest.approx(items, abs=1e-4)
     assert found.users == pytest.approx(users, abs=2e-3 * max(1.0, np.abs(users).max()))
 
 
-def test_overlap_multiplies_the_kernel():
-    settings = RankingSettings(weight="exponential(2)", overlap=3.0)
-    values, angles, zeros = np.array([[0.0, 0.4]]), np.array([[0.0, 0.7]]), np.zeros(2)
-    found = user_weights(values, zeros[:1], zeros, angles, settings)
-    assert found == pytest.approx(np.exp([[0.0, -2 * 0.4 - 3 * 0.7]]))
-
-
 MODELS = {
-    "two sides": lambda data: fitted(data, overlap=0.5),
+    "two sides": fitted,
+    "item side": lambda data: fitted(data, changes={"user_penalty": None}),
+    "user side": lambda data: fitted(data, changes={"item_penalty": None, "content": 0.0}),
+    "most liked": lambda data: fitted(data, changes={"item_penalty": None, "user_penalty": None}),
     "few landmarks": lambda data: fitted(data, landmarks=6),
     "a similarity": lambda data: fitted(data, "pcc"),
     "votes": lambda data: KNNRecommender(k=5).fit(data),
@@ -202,10 +194,9 @@ def updated(ranker, data, changed):
 
 
 @pytest.mark.parametrize("landmarks", [6, 24])
-@pytest.mark.parametrize("overlap", [0.0, 1.0])
-def test_changed_and_new_users_are_those_of_a_new_user_side(sparse, landmarks, overlap):
+def test_changed_and_new_users_are_those_of_a_new_user_side(sparse, landmarks):
     """The item side and the places of other users stay; everything else is as in a fit of the new data."""
-    model, rng = fitted(sparse, landmarks=landmarks, overlap=overlap), np.random.default_rng(0)
+    model, rng = fitted(sparse, landmarks=landmarks), np.random.default_rng(0)
     old = model.ranker_
     r = sparse.ratings
     dense = r.matrix.toarray()
@@ -248,10 +239,8 @@ def test_parts_sum_to_the_scores_after_an_item_got_its_first_rating(sparse):
 def test_implicit_feedback(played):
     model = fitted(played)
     ranker, everyone = model.ranker_, np.arange(played.n_users)
-    Y = oracle.likes(played.ratings)
     D = ranker.similarity.exact_values(everyone, everyone)
-    K, penalty = np.exp(-2.5 * D), 3.0 * mean_squared_like(ranker.likes)
-    items, users = oracle.two_sides(Y, K, penalty, 0.5, content_of(played))
+    items, users = twin(played, np.exp(-2.5 * D), ranker.likes.data)
     found = ranker.block(everyone)
     assert found.items == pytest.approx(items, abs=1e-4)
     assert found.users == pytest.approx(users, abs=2e-3)
@@ -294,4 +283,5 @@ def test_estimated_distances_rank_nearly_as_exact_ones():
 def test_without_distances_there_is_no_content(data):
     for ranking in ("tuned", RankingSettings()):
         model = Recommender("jmsd", ranking=ranking).fit(Dataset(data.ratings))
-        assert model.settings_["ranking"].content == 0.0
+        settings = model.settings_["ranking"]
+        assert settings.content == settings.features == 0.0

@@ -15,7 +15,7 @@ from prefmover.model import Recommender
 from prefmover.predict.low_rank import LowRankKernel
 from prefmover.rank.ease import SimilarItems
 from prefmover.rank.ranker import SideScores, likes_from
-from prefmover.rank.two_sided import RankingSettings, fit_sides, mean_squared_like, row_angles
+from prefmover.rank.two_sided import RankingSettings, fit_item_side, fit_user_side, mean_squared_like
 from tests.oracles import ranking as oracle
 from tests.rank.test_ease import random_likes
 from tests.rank.test_user_side import kernel_of
@@ -24,7 +24,8 @@ from tests.rank.test_user_side import kernel_of
 def two_sides(Y, kernel, settings, geometry=None):
     """Both sides, and the scores of all users."""
     likes = csr_array(Y)
-    item_side, user_side = fit_sides(likes, geometry, kernel, settings)
+    item_side = fit_item_side(likes, geometry, settings)
+    user_side = fit_user_side(likes, item_side, kernel, settings.user_penalty)
     items = item_side.scores(likes)
     rest = likes.toarray().astype(np.float32) - items
     return item_side, user_side, SideScores(items, user_side.own_scores(np.arange(len(items)), rest))
@@ -43,7 +44,15 @@ def worked_example():
 
 
 def test_the_worked_example():
-    settings = RankingSettings(item_penalty=1, weight="exponential(2)", user_penalty=1, content=0)
+    settings = RankingSettings(
+        item_penalty=1,
+        discount=0,
+        features=0,
+        content=0,
+        weight="exponential(2)",
+        user_penalty=1,
+        popularity=0,
+    )
     model = Recommender(ranking=settings).fit(worked_example())
     # The item side: P = 1/32 [[5, -3, -1], [-3, 5, -1], [-1, -1, 5]] for the films about space.
     everything = np.arange(4)
@@ -71,7 +80,8 @@ def test_both_sides_are_those_of_slow_twins(seed, n_users, n_items, penalty):
     likes = csr_array(Y)
     settings = RankingSettings(item_penalty=2.0, user_penalty=penalty)
     *_, found = two_sides(Y, kernel, settings)
-    items, users = oracle.two_sides(Y, K, 2.0 * mean_squared_like(likes), penalty)
+    penalties = 2.0 * mean_squared_like(likes), penalty
+    items, users = oracle.two_sides(Y, K, *penalties, Z=oracle.rows(Y, Y != 0, settings.discount, 0))
     assert found.items == pytest.approx(items, abs=1e-3)
     assert found.users == pytest.approx(users, abs=5e-3)
 
@@ -107,15 +117,33 @@ def test_a_rating_below_half_of_the_mean_counts_against():
     assert (likes.toarray()[0] > 0).tolist() == [True, True, False]
 
 
-@given(st.integers(0, 10**6))
-def test_angles_of_rows(seed):
-    Y, other = random_likes(seed, 4, 5), random_likes(seed + 1, 3, 5)
-    angles = row_angles(csr_array(Y), csr_array(other))
-    for a, row in enumerate(Y):
-        for b, column in enumerate(other):
-            lengths = np.linalg.norm(row) * np.linalg.norm(column)
-            expected = np.arccos(np.clip(row @ column / lengths, -1, 1)) if lengths else np.pi / 2
-            assert angles[a, b] == pytest.approx(expected, abs=1e-6)
+def test_what_ratings_are_taken_as():
+    ratings = Ratings.from_arrays([1, 1, 2], list("aba"), [5, 1, 4])
+    assert likes_from(ratings, "given").toarray().tolist() == [[5, 1], [4, 0]]
+    assert likes_from(ratings, "seen").toarray().tolist() == [[1, 1], [1, 0]]
+
+
+def test_each_side_can_be_left_out():
+    Y, (K, kernel) = random_likes(7, 6, 5, 0.7), kernel_of(np.random.default_rng(7), 6)
+    *_, items_only = two_sides(Y, kernel, RankingSettings(user_penalty=None))
+    assert (items_only.users == 0).all()
+    assert items_only.items.any()
+    *_, users_only = two_sides(Y, kernel, RankingSettings(item_penalty=None, user_penalty=2.0))
+    assert (users_only.items == 0).all()
+    expected = [oracle.without_own_row(K, Y, 2.0, u)[1] for u in range(6)]
+    assert users_only.users == pytest.approx(np.array(expected), abs=1e-3)
+
+
+def test_a_discount_keeps_who_rates_everything_from_outvoting_the_others():
+    Y = np.array([[1.0, 1, 1, 1], [1, 1, 0, 0], [0, 0, 1, 1]])
+    kernel = LowRankKernel.fit(np.arange(3), np.eye(3).__getitem__, 3)
+
+    def between(discount):
+        settings = RankingSettings(item_penalty=1, discount=discount, features=0, content=0)
+        return two_sides(Y, kernel, settings)[0].weights(np.array([0]), np.arange(4))[0]
+
+    assert between(1.0)[1] > between(0.0)[1]
+    assert between(1.0)[2] < between(0.0)[2]
 
 
 def test_items_without_ratings_get_half_the_mean_score_of_similar_ones():
@@ -135,7 +163,9 @@ def test_items_without_ratings_get_half_the_mean_score_of_similar_ones():
         for part in scores:
             mean = (part[:, [rated[k] for k in nearest]] * w).sum(axis=1) / w.sum()
             assert part[:, unrated] == pytest.approx(mean / 2, abs=1e-5)
-    no_content = two_sides(Y, kernel, RankingSettings(item_penalty=1.0, content=0.0), geometry)[2]
+    no_content = two_sides(Y, kernel, RankingSettings(item_penalty=1.0, features=0.0, content=0.0), geometry)[
+        2
+    ]
     without = two_sides(Y, kernel, RankingSettings(item_penalty=1.0))[2]
     assert without.total[:, rated] == pytest.approx(no_content.total[:, rated])
 
@@ -160,7 +190,9 @@ def test_nobody_has_ratings():
         ("item_penalty", np.inf),
         ("user_penalty", -1),
         ("user_penalty", np.nan),
-        ("overlap", -0.1),
+        ("discount", -0.1),
+        ("features", np.inf),
+        ("likes", "stars"),
         ("weight", "exp(2)"),
     ],
 )

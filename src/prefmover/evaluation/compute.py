@@ -7,43 +7,47 @@ recommender is fitted to all training ratings with the settings that had the hig
 absolute error of predicted ratings.
 
 A search for lists is one that every recommender can afford, and the same for all (:class:`Validation`): it
-sees the :data:`MAX_ITEMS` items with the most ratings, and judges at most :data:`MAX_USERS` warm users, drawn
-by a hash. Recommenders whose cost grows with the cube of the users are also fitted to these users only.
+sees the items with the most ratings, and judges at most 2,000 warm users, drawn by a hash. Small data are
+split several times, and judged by longer lists (:func:`prefmover.rank.tuning.splits_and_length`). The default
+model searches on these parts, too, not on those of its own fit. Recommenders whose cost grows with the cube
+of the users are also fitted to the judged users only.
 """
 
 from __future__ import annotations
 
 import copy
 import time
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from prefmover._typing import Progress
-from prefmover.data.splits import Split, hashed, take_part, validation_split
+from prefmover.data.splits import Split, take_part, validation_split
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
-from prefmover.evaluation.baselines.rankers import ByScores
+from prefmover.evaluation.baselines.rankers import ByScores, relevant_from
 from prefmover.evaluation.experiment import Experiment
 from prefmover.evaluation.grids import Settings
 from prefmover.evaluation.recommenders import AnyRecommender, Method, Request, fit, grid
 from prefmover.evaluation.record import Record, RunInfo, Task, Trial, Tuning, versions
-from prefmover.evaluation.tasks import SAMPLE_SEED, AnyTask, Predicted, RankingTask, task_of
+from prefmover.evaluation.tasks import AnyTask, Predicted, RankingTask, task_of
 from prefmover.model import KNNRecommender, Recommender
-from prefmover.rank.tuning import TRAIN_SHARE, sample_users
+from prefmover.rank.tuning import MAX_USERS, MIN_HELD_OUT, HeldOut, most_rated, splits_and_length
 
-MAX_USERS = 2000
-MAX_ITEMS = 4000
 SEEDED = ("random", "cold-items", "new-people")  # protocols in which each repeat has a seed
+SEEDS = 1000  # between the validation parts of one split
+GRID = "the first settings of the grid"
 
 
 class Validation(NamedTuple):
     """The validation part of a split: the data that a trial is fitted to, and what it is asked."""
 
-    data: Dataset  # with the inner training ratings, of all users and at most MAX_ITEMS items
+    data: Dataset  # with the inner training ratings, of all users and at most 4,000 items
     split: Split  # these ratings, and the held-out ones; positions are those of the data
-    task: AnyTask  # of lists: of at most MAX_USERS warm users
+    task: AnyTask  # of lists: of at most 2,000 warm users
 
     def of_judged(self) -> Validation:
         """Return the part with the ratings of the judged users only, if these are a sample."""
@@ -70,31 +74,35 @@ class TrainTest(NamedTuple):
         """The seed of random splits, and of controls and peers that draw at random."""
         return self.experiment.seed + self.repeat
 
-    def validation(self, task: Task) -> Validation:
+    def validations(self, task: Task) -> list[Validation]:
         """Return the training ratings, split again, and what their held-out part asks for.
 
-        Of lists, everything outside of :data:`MAX_ITEMS` items is left out: those with the most ratings of
-        the inner training part. Users who are then without one are not judged.
+        There are several such parts only for lists, of small data that are split at random.
         """
-        e, data = self.experiment, self.data
+        e, n_splits, n = self.experiment, 1, self.experiment.ns[0]
+        if task == "ranking" and e.protocol == "random":
+            train = self.split.train
+            least = relevant_from(train.scale, e.relevant)
+            n_relevant = train.n_ratings if least is None else int((train.matrix.data >= least).sum())
+            n_splits, n = splits_and_length(e.validation * n_relevant)
         try:
-            inner = validation_split(self.split, 1 - e.validation, self.seed)
-            if task == "ranking" and data.n_items > MAX_ITEMS:
-                # Items that are held out whole count, too.
-                known = self.split.train if e.protocol == "cold-items" else inner.train
-                counts = np.bincount(known.matrix.indices, minlength=data.n_items)
-                order = np.lexsort((hashed(SAMPLE_SEED, np.arange(data.n_items)), -counts))
-                items = np.sort(order[:MAX_ITEMS])
-                inner, data = take_part(inner, items=items), data.take_items(items)
-            judge = task_of(e.model_copy(update={"ns": e.ns[:1]}), inner, task)
-            judge = judge.sampled(MAX_USERS) if isinstance(judge, RankingTask) else judge
-            return Validation(data.with_ratings(inner.train), inner, judge)
+            return [self._validation(task, self.seed + SEEDS * k, n) for k in range(n_splits)]
         except InputError as error:
             raise InputError(
                 f"the validation part of {self.split.name} cannot be used: {error}. Train on a larger share, "
                 "or pass trials=0 to search for nothing",
                 argument="trials",
             ) from None
+
+    def _validation(self, task: Task, seed: int, n: int) -> Validation:
+        e, data = self.experiment, self.data
+        inner = validation_split(self.split, 1 - e.validation, seed)
+        if task == "ranking":  # items that are held out whole count, too
+            known = self.split.train if e.protocol == "cold-items" else inner.train
+            inner, data = most_rated(inner, data, known)
+        judge = task_of(e.model_copy(update={"ns": (n,)}), inner, task)
+        judge = judge.sampled(MAX_USERS) if isinstance(judge, RankingTask) else judge
+        return Validation(data.with_ratings(inner.train), inner, judge)
 
 
 def compute_record(
@@ -125,6 +133,9 @@ def compute_record(
             best = min if task == "rating" else max
             settings = best(tuning.trials, key=lambda trial: trial.value).settings
         model = ask.create(settings)
+    own = getattr(model, "model", model)
+    if isinstance(own, Recommender) and task == "ranking" and own.ranking == "tuned":
+        tuning, seconds = _search_own(part, own)
     start = time.perf_counter()
     fit(model, part.data, task)
     fitted = time.perf_counter()
@@ -146,8 +157,8 @@ def compute_record(
         new_items=split.new_items,
         **method._asdict(),
         **judge.score(answer, method, geometry),
-        settings=settings or _own_settings(getattr(model, "model", model), task),
-        tuning=tuning or (_own_tuning(getattr(model, "model", model)) if task == "ranking" else None),
+        settings=settings or _own_settings(own, task),
+        tuning=tuning,
         run=RunInfo(
             seconds=round(end - start, 3),
             fit_seconds=round(fitted - start, 3),
@@ -161,32 +172,60 @@ def compute_record(
 
 
 def _search(part: TrainTest, ask: Request, trials: tuple[Settings, ...]) -> tuple[Tuning, list[float]]:
-    """Try settings on the validation part; return what came of them, and the seconds of each trial."""
-    e, method, task = part.experiment, ask.method, ask.task
+    """Try settings on the validation parts; return what came of them, and the seconds of each trial."""
+    method, task = ask.method, ask.task
     first = ask.create(trials[0])
     distances = first.distances if isinstance(first, ByScores) else None
-    validation = part.validation(task)
-    known, _, judge = validation if distances is None else validation.of_judged()
-    found, seconds, shared = list[Trial](), list[float](), None
+    parts, shared = part.validations(task), list[Any]()
+    if distances is not None:
+        parts = [one.of_judged() for one in parts]
+        shared = [distances(one.data) for one in parts]
+    found, seconds = list[Trial](), list[float]()
     for settings in trials:
-        start, model = time.perf_counter(), ask.create(settings)
-        if distances is None:
-            fit(model, known, task)
-        else:
-            shared = distances(known) if shared is None else shared
-            model.fit(known, shared)
-        found.append(Trial(settings=settings, value=round(judge.value(judge.ask(model, method), method), 8)))
+        start, values = time.perf_counter(), list[float]()
+        for k, (known, _, judge) in enumerate(parts):
+            model = ask.create(settings)
+            if distances is None:
+                fit(model, known, task)
+            else:
+                model.fit(known, shared[k])
+            values.append(judge.value(judge.ask(model, method), method))
+        found.append(Trial(settings=settings, value=round(float(np.mean(values)), 8)))
         seconds.append(round(time.perf_counter() - start, 3))
-    published = part.split.held
-    tuning = Tuning(
+    return _tuning(part, parts, found), seconds
+
+
+def _search_own(part: TrainTest, model: Recommender) -> tuple[Tuning | None, list[float]]:
+    """Let the default model search on the validation parts; it then has the settings that it chose."""
+    e, parts, held = part.experiment, list[Validation](), list[HeldOut]()
+    start, n = time.perf_counter(), 0
+    with suppress(InputError):  # with too few ratings for a search, it has its defaults
+        parts = part.validations("ranking") if e.trials else []
+    for known, _, judge in parts:
+        if isinstance(judge, RankingTask) and len(judge.keys) >= MIN_HELD_OUT / len(parts):
+            held.append(HeldOut.of_pairs(known, judge.users, *judge.relevant_pairs()))
+            n = judge.ns[0]
+    choice = model.tune(part.data, held, n, e.trials)
+    model.ranking = choice.settings
+    if not choice.trials:
+        return None, []
+    trials = [dict(one) for one in choice.trials]
+    found = [Trial(value=round(one.pop("ndcg"), 8), settings=one) for one in trials]
+    seconds = (time.perf_counter() - start) / len(found)
+    return _tuning(part, parts, found, "one setting after the other"), [round(seconds, 3)] * len(found)
+
+
+def _tuning(part: TrainTest, parts: Sequence[Validation], found: list[Trial], search: str = GRID) -> Tuning:
+    e, published = part.experiment, part.split.held
+    return Tuning(
         validation=e.validation if published is None else round(float(published.mean()), 6),
         budget=e.trials,
-        n_judged=judge.n_judged,
-        n_users=known.n_users,
-        n_items=known.n_items,
+        search=search,
+        n_judged=sum(one.task.n_judged for one in parts),
+        n_users=parts[0].data.n_users,
+        n_items=parts[0].data.n_items,
         trials=tuple(found),
     )
-    return tuning, seconds
 
 
 def _own_settings(model: Any, task: Task) -> dict[str, Any]:
@@ -199,16 +238,3 @@ def _own_settings(model: Any, task: Task) -> dict[str, Any]:
     if isinstance(model, Recommender) and task == "ranking":
         return asdict(model.settings_["ranking"])
     return {}
-
-
-def _own_tuning(model: Any) -> Tuning | None:
-    """Return the search that the default model made in its fit, on held-out training ratings."""
-    trials = [dict(one) for one in model.tuning_ if "ndcg" in one] if isinstance(model, Recommender) else []
-    if not trials:
-        return None
-    return Tuning(
-        validation=round(1 - TRAIN_SHARE, 6),
-        budget=len(trials),
-        n_judged=sample_users(model.data_.ratings, model.seed).n_users,
-        trials=tuple(Trial(value=round(one.pop("ndcg"), 8), settings=one) for one in trials),
-    )

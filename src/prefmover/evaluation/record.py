@@ -159,7 +159,7 @@ class Tuning(FrozenModel):
 
     validation: float  # share of the training ratings that was held out
     budget: int  # trials that each recommender may make
-    search: str = "the first settings of the grid"  # which settings were tried
+    search: str = ""  # which settings were tried
     n_judged: int  # held-out ratings, or users (at most a sample), that were judged
     n_users: int = 0  # that a trial was fitted to
     n_items: int = 0  # that a trial was fitted to, and ranked

@@ -417,7 +417,7 @@ class _Run:
         for task in e.tasks:  # nothing to judge is an error, before anything is fitted
             task_of(e, split, task)
             if any(grid(Method.parse(name), e.trials, task) for name in e.recommenders):
-                part.validation(task)
+                part.validations(task)
         _ = data.geometry  # computed once here rather than in each task
         return part
 

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from prefmover._typing import Bools, Floats, Ints, Progress
 from prefmover.data.ratings import Ratings
-from prefmover.data.splits import Split, hashed
+from prefmover.data.splits import Split
 from prefmover.errors import InputError
 from prefmover.evaluation import metrics
 from prefmover.evaluation.baselines.rankers import ByScores, relevant_from
@@ -36,8 +36,8 @@ from prefmover.model import KNNRecommender
 from prefmover.model.base_recommender import BaseRecommender
 from prefmover.predict.knn import KNNPredictor
 from prefmover.predict.predictor import clip
+from prefmover.rank.tuning import sample_users
 
-SAMPLE_SEED = 21
 BLOCK_PLACES = 2_000_000  # of rankings of all items that are in memory at once
 
 SPARSE = 10
@@ -180,8 +180,7 @@ class RankingTask:
 
     def sampled(self, n: int) -> RankingTask:
         """Return the task for at most n of the warm users, drawn by a hash."""
-        first = np.argsort(hashed(SAMPLE_SEED, self.users[self.warm]), kind="stable")[:n]
-        return self.take(np.sort(self.warm[first]))
+        return self.take(np.searchsorted(self.users, sample_users(self.users[self.warm], n)))
 
     def of_items(self, some: Bools) -> RankingTask:
         """Return the task for some of the items; users without a relevant one are left out."""

@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -23,13 +24,13 @@ from prefmover.data.file_options import check_whole_number
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.execution.threads import Stages
-from prefmover.measures import Measure
+from prefmover.measures import Measure, find_measure
 from prefmover.measures.estimates import Calibration
 from prefmover.model.base_recommender import BaseRecommender
 from prefmover.model.estimator import Fitted, Head
 from prefmover.predict.gaussian_process import KernelPredictor, RatingSettings, require_room
 from prefmover.predict.similarity import UserSimilarity, choose_landmarks
-from prefmover.rank.tuning import Choice, choose_settings
+from prefmover.rank.tuning import Choice, HeldOut, choose_settings, hold_out
 from prefmover.rank.two_sided import RankingSettings, TwoSidedRanker
 
 __all__ = ["Recommender"]
@@ -153,19 +154,33 @@ class Recommender(BaseRecommender):
             predictor = KernelPredictor.fit(similarity, settings["rating"], compared)
         if choice is not None:
             stages.begin("ranking")
-            ranker = TwoSidedRanker.fit(similarity, choice.settings, compared, choice.content)
+            ranker = TwoSidedRanker.fit(similarity, choice.settings, compared)
         return Fitted(similarity, predictor, ranker, settings, [] if choice is None else choice.trials)
 
+    def tune(self, data: Dataset, parts: Sequence[HeldOut], n: int, n_trials: int) -> Choice:
+        """Return the settings of the ranking that are best on held-out parts of data, by nDCG@n."""
+        similarity = self._similarity(data, find_measure(self.measure))
+        return choose_settings(
+            similarity, self._start(similarity), parts, n, seed=self.seed, n_trials=n_trials
+        )
+
     def _choose_ranking(self, similarity: UserSimilarity, stages: Stages) -> Choice:
-        row, searched = similarity.measure, stages.begin("settings")
-        start = RankingSettings() if isinstance(self.ranking, str) else self.ranking
-        if start.weight is None:
-            start = replace(start, weight=RANKING_WEIGHTS.get(row.name, str(row.weight)))
-        if similarity.data.geometry is None:
-            start = replace(start, content=0.0)
+        searched, start = stages.begin("settings"), self._start(similarity)
         if isinstance(self.ranking, RankingSettings):
             return Choice(start, [])
-        return choose_settings(similarity, start, self.seed, searched)
+        parts, n = hold_out(similarity.data, self.seed)
+        return choose_settings(similarity, start, parts, n, seed=self.seed, progress=searched)
+
+    def _start(self, similarity: UserSimilarity) -> RankingSettings:
+        """Return the settings that were given, or those that a search begins with."""
+        row, start = similarity.measure, self.ranking
+        if isinstance(start, str):
+            start = RankingSettings()
+        if similarity.data.geometry is None:
+            start = replace(start, features=0.0, content=0.0)
+        if start.weight is None:
+            start = replace(start, weight=RANKING_WEIGHTS.get(row.name, str(row.weight)))
+        return start
 
     @property
     def calibration_(self) -> Calibration | None:

@@ -93,6 +93,7 @@ ARRAYS: dict[str, Array] = {
     "ranking.inverse": Array(np.float32, ("rank of the ranking", "rank of the ranking")),
     "ranking.user_weights": Array(np.float32, ("rank of the ranking", "items")),
     "ranking.modeled": Array(np.int64, ("modeled",), below="items"),
+    "ranking.features": Array(np.float32, ("features of the item side", "modeled")),
     "ranking.right": Array(np.float32, ("rows of the item side", "modeled")),
     "ranking.diagonal": Array(np.float32, ("modeled",)),
     **_kernel("rating.kernel", "users", "landmarks", "rank of the users"),
@@ -108,7 +109,7 @@ ARRAYS: dict[str, Array] = {
 SPARSE: dict[str, Array] = {
     "fitted": Array(np.float64, ("users as fitted", "items")),
     "ranking.similar": Array(np.float64, ("items", "items")),
-    "ranking.likes": Array(np.float64, ("rows of the item side", "modeled")),
+    "ranking.likes": Array(np.float64, ("users of the item side", "modeled")),
     "ranking.sparse": Array(np.float32, ("items", "items")),
 }
 
@@ -234,7 +235,7 @@ def fitted_arrays(model: Estimator) -> dict[str, npt.NDArray[Any]]:
         items, users = ranker.item_side, ranker.user_side
         found |= _named("ranking.kernel", users.kernel, *KERNEL)
         found |= {"ranking.inverse": users.inverse, "ranking.user_weights": users.weights}
-        found |= {"ranking.modeled": items.items, **_named("ranking", items, "right", "diagonal")}
+        found |= {"ranking.modeled": items.items, **_named("ranking", items, "features", "right", "diagonal")}
         sparse |= _named("ranking", items, "likes", "sparse")
         sparse["ranking.similar"] = None if ranker.similar is None else ranker.similar.weights
         found["landmark_self_values"] = ranker.landmark_self_values
@@ -255,6 +256,8 @@ def fitted_facts(model: Estimator) -> dict[str, Any]:
     facts: dict[str, Any] = {"calibration": None, "heads": model.heads_}
     if isinstance(predictor, KernelPredictor):
         facts["mean"] = predictor.solved.mean
+    if isinstance(model._ranker, TwoSidedRanker):
+        facts["adds"] = model._ranker.adds
     if calibration is not None:
         facts["calibration"] = {**asdict(calibration), "coefficients": calibration.coefficients.tolist()}
     return facts
@@ -275,8 +278,11 @@ def restored(
     """
     data, heads = similarity.data, facts["heads"]
     sizes = {"users": data.n_users, "items": data.n_items, "ratings": data.ratings.n_ratings}
-    if "ranking.likes.data" not in arrays and "ranking.modeled" in arrays:
-        sizes["rows of the item side"] = len(arrays["ranking.modeled"])
+    if "ranking.modeled" in arrays:
+        users = arrays.get("ranking.likes.indptr")
+        over_items = len(arrays["ranking.modeled"])
+        n_rows = over_items if users is None else len(users) - 1 + len(arrays["ranking.features"])
+        sizes["rows of the item side"] = n_rows
     check_arrays(arrays, sizes, quick=quick)
     matrices = {name: _sparse(arrays, name, sizes) for name in SPARSE}
     similarity = replace(
@@ -288,7 +294,7 @@ def restored(
     )
     ranker, predictor = None, None
     if "ranking" in heads:
-        ranker = _ranker(similarity, settings["ranking"], arrays, matrices)
+        ranker = _ranker(similarity, settings["ranking"], facts.get("adds"), arrays, matrices)
     if "rating" in heads:
         predictor = _predictor(similarity, settings["rating"], facts["mean"], arrays)
     return similarity, predictor, ranker
@@ -347,21 +353,26 @@ def _sparse(arrays: Arrays, name: str, sizes: dict[str, int]) -> Any:
 
 
 def _ranker(
-    similarity: UserSimilarity, settings: RankingSettings, arrays: Arrays, matrices: Mapping[str, Any]
+    similarity: UserSimilarity,
+    settings: RankingSettings,
+    adds: Any,
+    arrays: Arrays,
+    matrices: Mapping[str, Any],
 ) -> TwoSidedRanker:
+    if not isinstance(adds, float) or not np.isfinite(adds):
+        raise InputError(f"adds is damaged: {adds!r} is not a finite number")
     kernel = _restored_kernel(arrays, "ranking.kernel", similarity.landmarks)
-    user_side = UserSide(
-        kernel, float(settings.user_penalty), arrays["ranking.inverse"], arrays["ranking.user_weights"]
-    )
-    names = ("modeled", "right", "diagonal")
-    modeled, right, diagonal = (arrays[f"ranking.{name}"] for name in names)
+    penalty = np.inf if settings.user_penalty is None else float(settings.user_penalty)
+    user_side = UserSide(kernel, penalty, arrays["ranking.inverse"], arrays["ranking.user_weights"])
+    names = ("modeled", "features", "right", "diagonal")
+    modeled, features, right, diagonal = (arrays[f"ranking.{name}"] for name in names)
     likes, sparse, similar = (matrices[f"ranking.{name}"] for name in ("likes", "sparse", "similar"))
-    item_side = ItemSide(similarity.data.n_items, modeled, likes, right, diagonal, sparse)
+    item_side = ItemSide(similarity.data.n_items, modeled, likes, features, right, diagonal, sparse)
     if similar is not None and (np.diff(similar.indptr) < 1).any():
         raise InputError("ranking.similar is damaged: an item is not similar to itself")
     mixtures = None if similar is None else SimilarItems(similar)
     self_values = arrays["landmark_self_values"]
-    return TwoSidedRanker(similarity, mixtures, settings, self_values, item_side, user_side)
+    return TwoSidedRanker(similarity, mixtures, settings, self_values, item_side, user_side, adds)
 
 
 def _predictor(

@@ -177,21 +177,14 @@ class LowRankKernel(PickledFields):
         return float((total @ total - diagonal) / (n * (n - 1)))
 
 
-def user_kernel(
-    compared: LandmarkValues,
-    weight: Weight,
-    factors: Callable[[Ints], Floats] | None = None,
-    max_rank: int | None = None,
-) -> LowRankKernel:
-    """Return the kernel of all users; ``factors`` of users, (users, landmarks), multiply their weights."""
+def user_kernel(compared: LandmarkValues, weight: Weight, max_rank: int | None = None) -> LowRankKernel:
+    """Return the kernel of all users."""
     landmarks, values, self_values = compared
     scale, landmark_scale = self_scale(weight, self_values), self_scale(weight, self_values[landmarks])
 
     def weights(users: Ints) -> Floats:
         some = values[users].astype(np.float64)
         block = normalized_weights(some, weight, scale[users], landmark_scale)
-        if factors is not None:
-            block *= factors(users)
         block[users[:, None] == landmarks[None, :]] = 1.0
         return block
 

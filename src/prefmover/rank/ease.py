@@ -1,22 +1,27 @@
-r"""The item side of a ranking: what a user's own likes say about other items (EASE), and about similar ones.
+r"""The item side of a ranking: what a user's own likes say about other items, by ratings and by content.
 
-Each column of the likes Y (users x items) is predicted from the other columns by ridge regression, all at
-once and in closed form (Steck, "Embarrassingly Shallow Autoencoders for Sparse Data", 2019):
+Each column of a matrix Z, with one column per item, is predicted from the others by ridge regression, all at
+once and in closed form (EASE; Steck, "Embarrassingly Shallow Autoencoders for Sparse Data", WWW 2019):
 
-.. math:: P = (Y^T Y + \lambda I)^{-1}, \qquad B_{ij} = -P_{ij} / P_{jj}\;(i \ne j), \qquad B_{jj} = 0.
+.. math:: P = (Z^T Z + \lambda I)^{-1}, \qquad B_{ij} = -P_{ij} / P_{jj}\;(i \ne j), \qquad B_{jj} = 0.
+
+Z has a row for each user: the likes, times :math:`n_u^{-\beta / 2}` where n_u is the number of ratings. So a
+user who rates everything does not outvote the others (DAN; Park et al., SIGIR 2025). Below these it has a row
+for each feature of the items: a tag is like a user who likes the items that have it (CEASE; Jeunen et al.,
+RecSys 2020). The features are the vectors whose angles are the item distances.
 
 The score of item j for a user with likes y is Σ_i y_i B_ij: a sum over the items that the user has rated,
-which is the reason to recommend j. With fewer users than items the same numbers come from a smaller inverse,
-G = (YYᵀ + λI)⁻¹ over users:
+which is the reason to recommend j. With fewer rows than items the same numbers come from a smaller inverse,
+G = (ZZᵀ + λI)⁻¹ over rows:
 
-.. math:: B = Y^T M - \mathrm{diag}(c), \qquad M_{uj} = (GY)_{uj} / (1 - c'_j), \qquad
-          c'_j = \sum_u Y_{uj} (GY)_{uj}, \qquad c_j = c'_j / (1 - c'_j).
+.. math:: B = Z^T M - \mathrm{diag}(c), \qquad M_{uj} = (GZ)_{uj} / (1 - c'_j), \qquad
+          c'_j = \sum_u Z_{uj} (GZ)_{uj}, \qquad c_j = c'_j / (1 - c'_j).
 
-With more than :data:`MAX_DENSE` users and more items than that, the inverse is over the items that are rated
+With more than :data:`MAX_DENSE` rows and more items than that, the inverse is over the items that are rated
 most, the *head*. Each other item, of the *tail*, is predicted from the :data:`NEAR` items of the head that it
 has most in common with, H, by a ridge regression of its own:
 
-.. math:: B_{Hj} = (Y_H^T Y_H + \lambda I)^{-1} Y_H^T Y_j, \qquad j \text{ in the tail}.
+.. math:: B_{Hj} = (Z_H^T Z_H + \lambda I)^{-1} Z_H^T Z_j, \qquad j \text{ in the tail}.
 
 So every item with ratings has a score. Ratings of items of the tail predict nothing here; the user side knows
 them.
@@ -28,8 +33,8 @@ item j among some others, and a rate γ,
 
 **Similar content.** Over the 300 rated items nearest to j, other than j itself, with γ = 4,
 :math:`\sum_i y_i w_{ij}` is the mean like of the items nearest to j; items that the user has not rated count
-as 0. It is added to B, times a number that is chosen on held-out ratings. EASE learns from ratings which
-items go together and knows nothing about items that few people rated; the geometry knows them all.
+as 0. It is added to B, times a number that is chosen on held-out ratings. Features say what items have in
+common in general; this says which are close.
 
 **Items without ratings** get half the mean score of the ten nearest items with ratings, with γ = 3. Which
 items had ratings is decided once, in the fit. Ratings that arrive later add to the score.
@@ -39,7 +44,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -52,11 +57,12 @@ from prefmover.execution.jit import LazyModule
 from prefmover.execution.memory import require
 from prefmover.execution.threads import run, slices
 from prefmover.items.geometry import ItemGeometry
+from prefmover.predict.low_rank import item_kernel
 from prefmover.predict.solver import sum_rows
 
 kernels = LazyModule("prefmover.predict._sparse_sums")
 
-__all__ = ["MAX_DENSE", "ItemSide", "SimilarContent", "SimilarItems"]
+__all__ = ["MAX_DENSE", "ItemSide", "SimilarItems", "feature_rows", "similar_content"]
 
 MAX_DENSE = 12_000
 """The largest matrix to invert. With more users and more items, the items rated most are the head."""
@@ -65,7 +71,9 @@ NEAR = 20
 """Items of the head from which an item of the tail is predicted."""
 
 BLOCK_COLUMNS = 2048
+BLOCK_TAIL = 512  # items of the tail at a time
 
+FEATURE_RATE, MAX_FEATURES = 2.0, 200  # of features that are made from distances
 N_NEAREST, CONTENT_RATE = 300, 4.0
 N_SIMILAR, SIMILAR_RATE, SIMILAR_SHARE = 10, 3.0, 0.5
 
@@ -93,39 +101,53 @@ class ItemSide(PickledFields):
     n_items: int  # the number of all items; the scores of items outside the model are 0
     # Positions of the modeled items: those with ratings, at most MAX_DENSE (the head) if B is dense.
     items: Ints
-    likes: Sparse | None  # (n_users, items) Y if L = Yᵀ; None if L is the identity and R is B
-    right: Singles  # R: (items, items) or (n_users, items)
+    likes: Sparse | None  # (n_users, items) the users' rows of Z if L = Zᵀ; None if L = I and R is B
+    features: Singles  # (n_features, items) the other rows of Z if L = Zᵀ; else none
+    right: Singles  # R: (items, items) or (rows of Z, items)
     diagonal: Singles  # (items,) c
     # (n_items, n_items) weights to add, if there are any: of similar content, and the columns of the tail.
     sparse: Sparse | None = None
 
     @classmethod
-    def fit(cls, likes: Sparse, penalty: float, content: Sparse | None = None) -> Self:
-        """Return the item side of likes (n_users, n_items); ``penalty`` is λ, above 0.
+    def fit(
+        cls,
+        likes: Sparse,
+        penalty: float | None,
+        features: Singles | None = None,
+        content: Sparse | None = None,
+    ) -> Self:
+        """Return the item side of the users' rows of Z, (n_users, n_items), and of ``features``.
 
-        ``content`` are weights of similar content, (n_items, n_items), which are added.
+        ``penalty`` is λ, above 0; None leaves the regression out. ``features`` are the other rows of Z,
+        (n_features, n_items), and ``content`` are weights of similar content, (n_items, n_items), to add.
         """
+        n_items = likes.shape[1]
+        if penalty is None:
+            none = np.zeros((0, 0), np.float32)
+            return cls(n_items, np.empty(0, np.int64), None, none, none, none.ravel(), content)
         if not 0 < penalty < np.inf:
             raise InputError(f"the penalty of the item side is {penalty!r}; give a number above 0")
-        n_users, n_items = likes.shape
         n_rated = np.bincount(likes.indices, minlength=n_items)
         items = np.flatnonzero(n_rated)
-        if n_users < len(items) and n_users <= MAX_DENSE:
+        T = np.zeros((0, n_items), np.float32) if features is None else features
+        n_rows = likes.shape[0] + len(T)
+        if n_rows < len(items) and n_rows <= MAX_DENSE:
             some = likes if len(items) == n_items else likes[:, items]
-            return cls(n_items, items, *_over_users(some, penalty), content)
+            return cls(n_items, items, some, T[:, items], *_over_rows(some, T[:, items], penalty), content)
         if len(items) > MAX_DENSE:
             items = np.sort(np.argsort(-n_rated, kind="stable")[:MAX_DENSE])
         some = likes if len(items) == n_items else likes[:, items]
-        gram = _gram(some)
+        gram, none = _gram(some), T[:0, items]
+        gram += T[:, items].T @ T[:, items]
         if len(items) < np.count_nonzero(n_rated):
             rest = np.setdiff1d(np.flatnonzero(n_rated), items)
-            tail = _tail(likes, some, gram, items, rest, penalty)
+            tail = _tail(likes, some, T, gram, items, rest, penalty)
             added = tail if content is None else (tail + content).tocsr()
-            return cls(n_items, items, None, *_over_items(gram, penalty), added)
+            return cls(n_items, items, None, none, *_over_items(gram, penalty), added)
         weights, diagonal = _over_items(gram, penalty)
         if content is not None:
             weights += content[items][:, items].toarray()
-        return cls(n_items, items, None, weights, diagonal)
+        return cls(n_items, items, None, none, weights, diagonal)
 
     def with_items(self, n_items: int) -> Self:
         """Return the item side with more items, the last, which are outside the model."""
@@ -138,20 +160,20 @@ class ItemSide(PickledFields):
 
     def scores(self, rows: Sparse, items: Ints | None = None) -> Singles:
         """Return Σ_i y_i B_ij of users with likes (n, n_items), for all items or some: (n, items)."""
-        all_modeled = len(self.items) == self.n_items
+        all_modeled, at = len(self.items) == self.n_items, None if items is None else self._at[items]
         some = (rows if all_modeled else rows[:, self.items]).astype(np.float32)
         # Most users have some item in common: dense products of them are faster than sparse ones.
-        left = some if self.likes is None else (some @ self.likes.T.astype(np.float32)).toarray()
-        at = None if items is None else self._at[items]
-        part = np.asarray(left @ (self.right if at is None else self.right[:, at]))
+        left: Any = some
         if self.likes is not None:
-            own = some.multiply(self.diagonal[None, :]).tocsr()
-            part -= (own if at is None else own[:, at]).toarray()
-        if at is not None:
-            part[:, at < 0] = 0.0
-        elif not all_modeled:
-            whole = np.zeros((rows.shape[0], self.n_items), np.float32)
-            whole[:, self.items] = part
+            users = (some @ self.likes.T.astype(np.float32)).toarray()
+            left = np.concatenate([users, some @ self.features.T], axis=1)
+        inside: Any = at[at >= 0] if at is not None else slice(None)
+        part = np.asarray(left @ self.right[:, inside])
+        if self.likes is not None:
+            part -= some.multiply(self.diagonal[None, :]).tocsr()[:, inside].toarray()
+        if at is not None or not all_modeled:
+            whole = np.zeros((rows.shape[0], self.n_items if at is None else len(at)), np.float32)
+            whole[:, self.items if at is None else at >= 0] = part
             part = whole
         if self.sparse is not None:
             columns: Any = items
@@ -165,7 +187,7 @@ class ItemSide(PickledFields):
         some, likes = columns if all_modeled else columns[self.items], self.likes
         left = some
         if likes is not None:
-            left = sum_rows(likes, some, n_threads=n_threads)
+            left = np.concatenate([sum_rows(likes, some, n_threads=n_threads), self.features @ some])
         part: Singles = self.right.T @ left
         part -= some * self.diagonal[:, None]
         out = part
@@ -184,7 +206,8 @@ class ItemSide(PickledFields):
         if self.likes is None:
             out[np.ix_(a, b)] = self.right[np.ix_(at_rated[a], at_items[b])]
         else:
-            left = self.likes[:, at_rated[a]].T.astype(np.float32)
+            users = self.likes[:, at_rated[a]].T.astype(np.float32).toarray()
+            left = np.concatenate([users, self.features[:, at_rated[a]].T], axis=1)
             out[np.ix_(a, b)] = left @ self.right[:, at_items[b]]
             out[rated[:, None] == items[None, :]] = 0.0
         if self.sparse is not None:
@@ -200,7 +223,7 @@ class ItemSide(PickledFields):
 
 
 def _gram(likes: Sparse) -> Floats:
-    """Return YᵀY."""
+    """Return the part of ZᵀZ that the users' rows make."""
     m = likes.shape[1]
     require(16 * m**2, f"the item side of {m:,} items", "leave out items with few ratings")
     out = np.zeros((m, m))
@@ -210,7 +233,7 @@ def _gram(likes: Sparse) -> Floats:
 
 
 def _over_items(gram: Floats, penalty: float) -> tuple[Singles, Singles]:
-    """Return the form with an inverse over items; YᵀY is overwritten."""
+    """Return the form with an inverse over items; ZᵀZ is overwritten."""
     m = len(gram)
     weights = _inverse(gram, penalty)
     weights /= -np.diagonal(weights).copy()
@@ -218,21 +241,23 @@ def _over_items(gram: Floats, penalty: float) -> tuple[Singles, Singles]:
     return weights.astype(np.float32), np.zeros(m, np.float32)
 
 
-def _tail(likes: Sparse, head: Sparse, gram: Floats, items: Ints, rest: Ints, penalty: float) -> Sparse:
+def _tail(
+    likes: Sparse, head: Sparse, features: Singles, gram: Floats, items: Ints, rest: Ints, penalty: float
+) -> Sparse:
     """Return the columns of B of the items ``rest``, which are not in the head, (n_items, n_items)."""
     from scipy.sparse import csr_array
 
     n_items, scale = likes.shape[1], np.sqrt(np.maximum(np.diagonal(gram), 1e-12))
     columns = likes[:, rest].tocsc()
     rows, values = np.full((len(rest), NEAR), -1, np.int64), np.zeros((len(rest), NEAR), np.float32)
-    for block in slices(len(rest), BLOCK_COLUMNS):
-        common = (columns[:, block].T.tocsr() @ head).tocsr()  # (block, head), sparse
-        for k, row in enumerate(range(block.start, block.stop)):
-            entries = slice(*common.indptr[k : k + 2])
-            at, value = common.indices[entries], common.data[entries]
+    for block in slices(len(rest), BLOCK_TAIL):
+        common = (columns[:, block].T.tocsr() @ head).toarray()  # (block, head)
+        common += features[:, rest[block]].T @ features[:, items]
+        for row, values_of in zip(range(block.start, block.stop), common, strict=True):
+            at = np.flatnonzero(values_of)
             if len(at) > NEAR:
-                near = np.argpartition(-np.abs(value) / scale[at], NEAR)[:NEAR]
-                at, value = at[near], value[near]
+                at = at[np.argpartition(-np.abs(values_of[at]) / scale[at], NEAR)[:NEAR]]
+            value = values_of[at]
             block_gram = gram[np.ix_(at, at)]
             block_gram[np.diag_indices_from(block_gram)] += penalty
             rows[row, : len(at)] = at
@@ -242,18 +267,24 @@ def _tail(likes: Sparse, head: Sparse, gram: Floats, items: Ints, rest: Ints, pe
     return csr_array((values[there], (items[rows[there]], to)), shape=(n_items, n_items))
 
 
-def _over_users(likes: Sparse, penalty: float) -> tuple[Sparse, Singles, Singles]:
-    """Return the form with an inverse over users."""
-    n, m = likes.shape
-    require(4 * n * (m + 5 * n), f"the item side of {n:,} users and {m:,} items", "leave out users")
-    G = _inverse((likes @ likes.T).toarray(), penalty)
+def _over_rows(likes: Sparse, features: Singles, penalty: float) -> tuple[Singles, Singles]:
+    """Return the form with an inverse over the rows of Z."""
+    (n_users, m), n = likes.shape, len(likes.indptr) - 1 + len(features)
+    require(4 * n * (m + 5 * n), f"the item side of {n_users:,} users and {m:,} items", "leave out users")
+    square = np.empty((n, n))
+    square[:n_users, :n_users] = (likes @ likes.T).toarray()
+    square[n_users:, :n_users] = (likes @ features.T).T
+    square[:n_users, n_users:] = square[n_users:, :n_users].T
+    square[n_users:, n_users:] = features @ features.T
+    G = _inverse(square, penalty)
     right, captured, columns = np.empty((n, m), np.float32), np.empty(m), likes.tocsc()
     for block in slices(m, BLOCK_COLUMNS):
-        some = columns[:, block]
-        part = np.asarray(some.T @ G).T  # G is symmetric
-        captured[block] = np.asarray(some.multiply(part).sum(axis=0)).ravel()
+        some, dense = columns[:, block], features[:, block].astype(np.float64)
+        part = np.asarray(some.T @ G[:n_users] + dense.T @ G[n_users:]).T  # G is symmetric
+        captured[block] = np.asarray(some.multiply(part[:n_users]).sum(axis=0)).ravel()
+        captured[block] += np.einsum("fi,fi->i", dense, part[n_users:])
         right[:, block] = part / (1.0 - captured[block])
-    return likes, right, (captured / (1.0 - captured)).astype(np.float32)
+    return right, (captured / (1.0 - captured)).astype(np.float32)
 
 
 def _inverse(matrix: Floats, penalty: float) -> Floats:
@@ -316,46 +347,48 @@ def _weighted_nearest(
     return nearest, weights
 
 
-class SimilarContent(NamedTuple):
-    """The weights of similar content between rated items."""
+def feature_rows(geometry: ItemGeometry, rated: Ints) -> Singles:
+    """Return the features of rated items as rows, (n_features, n_items); they are 0 for other items.
 
-    geometry: ItemGeometry  # the distances between items
-    rated: Ints  # positions of the rated ones
-    weights: Sparse  # (n_items, n_items) w in single precision; 0 for items without ratings
+    These are the unit vectors of the geometry. Distances that came without vectors are made into features by
+    the kernel exp(-2 d).
 
-    @classmethod
-    def fit(
-        cls,
-        geometry: ItemGeometry,
-        rated: Ints,
-        n_threads: int | None = None,
-        known: SimilarContent | None = None,
-    ) -> SimilarContent:
-        """Return the weights between rated items; ``known`` ones if they are of the same items.
+    >>> feature_rows(ItemGeometry.from_vectors(["a", "b"], [[3, 4], [1, 0]]), np.array([0]))
+    array([[0.6, 0. ],
+           [0.8, 0. ]], dtype=float32)
+    """
+    vectors: Any = geometry.vectors
+    if vectors is None:
+        n_ratings = np.bincount(rated, minlength=geometry.n_items)
+        vectors = item_kernel(geometry, FEATURE_RATE, n_ratings, MAX_FEATURES).features
+    out = np.zeros((vectors.shape[1], geometry.n_items), np.float32)
+    out[:, rated] = vectors[rated].T
+    return out
 
-        Items at a right angle have nothing in common, and no weight. Other distances are scaled so that the
-        largest is a right angle.
 
-        >>> geometry = ItemGeometry.from_vectors(["a", "b", "c", "d"], [[1, 0], [1, 1], [1, 2], [0, 1]])
-        >>> SimilarContent.fit(geometry, np.array([0, 1, 3])).weights.toarray().round(3)
-        array([[0. , 0.5, 0. , 0. ],
-               [1. , 0. , 0. , 1. ],
-               [0. , 0. , 0. , 0. ],
-               [0. , 0.5, 0. , 0. ]], dtype=float32)
-        """
-        from scipy.sparse import csc_array
+def similar_content(geometry: ItemGeometry, rated: Ints, n_threads: int | None = None) -> Sparse:
+    """Return the weights of similar content between rated items, (n_items, n_items), in single precision.
 
-        if known is not None and known.geometry is geometry and np.array_equal(known.rated, rated):
-            return known
-        k = min(N_NEAREST + 1, len(rated))  # one more: an item has no weight for itself
-        nearest, w = _weighted_nearest(
-            geometry, rated, rated, k, CONTENT_RATE, angles=True, dtype=np.float32, n_threads=n_threads
-        )
-        there, counts = w > 0, np.zeros(geometry.n_items, np.int64)
-        counts[rated] = there.sum(axis=1)
-        shape = (geometry.n_items, geometry.n_items)
-        weights = csc_array((w[there], nearest[there], indptr_from_counts(counts)), shape=shape)
-        return cls(geometry, rated, weights.tocsr())
+    Items at a right angle have nothing in common, and no weight. Other distances are scaled so that the
+    largest is a right angle.
+
+    >>> geometry = ItemGeometry.from_vectors(["a", "b", "c", "d"], [[1, 0], [1, 1], [1, 2], [0, 1]])
+    >>> similar_content(geometry, np.array([0, 1, 3])).toarray().round(3)
+    array([[0. , 0.5, 0. , 0. ],
+           [1. , 0. , 0. , 1. ],
+           [0. , 0. , 0. , 0. ],
+           [0. , 0.5, 0. , 0. ]], dtype=float32)
+    """
+    from scipy.sparse import csc_array
+
+    k = min(N_NEAREST + 1, len(rated))  # one more: an item has no weight for itself
+    nearest, w = _weighted_nearest(
+        geometry, rated, rated, k, CONTENT_RATE, angles=True, dtype=np.float32, n_threads=n_threads
+    )
+    there, counts = w > 0, np.zeros(geometry.n_items, np.int64)
+    counts[rated] = there.sum(axis=1)
+    shape = (geometry.n_items, geometry.n_items)
+    return csc_array((w[there], nearest[there], indptr_from_counts(counts)), shape=shape).tocsr()
 
 
 @dataclass(frozen=True, eq=False)

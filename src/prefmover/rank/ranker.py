@@ -1,7 +1,9 @@
 """Rankers: the scores that a list is ordered by, and the terms that they are sums of. The votes of neighbors.
 
-The *likes* y are 0 where there is no rating. For ratings, y_ui = r_ui - r̄_u / 2: a rating below half of the
-user's mean counts against. For implicit feedback, y is the strength of the interaction.
+The *likes* y are 0 where there is no rating. What a rating is taken as is a setting (:data:`LIKES`):
+``"centered"`` is y_ui = r_ui - r̄_u / 2, where a rating below half of the user's mean counts against;
+``"given"`` is the rating as it is, or the strength of implicit feedback; ``"seen"`` is 1. The strengths of
+implicit feedback are not centered.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
@@ -22,7 +24,10 @@ from prefmover.predict.predictor import UserState
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.rank.ease import SimilarItems
 
-__all__ = ["NearerThan", "Ranker", "ScoreTerms", "SideScores", "VoteRanker", "likes_from"]
+__all__ = ["LIKES", "Likes", "NearerThan", "Ranker", "ScoreTerms", "SideScores", "VoteRanker", "likes_from"]
+
+Likes = Literal["centered", "given", "seen"]
+LIKES: tuple[Likes, ...] = get_args(Likes)
 
 
 class SideScores(NamedTuple):
@@ -52,8 +57,8 @@ class NearerThan(NamedTuple):
     estimated: bool
 
 
-def likes_from(ratings: Ratings) -> Sparse:
-    """Return the likes of ratings: r - r̄_u / 2, or the strengths of implicit feedback.
+def likes_from(ratings: Ratings, taken: Likes = "centered") -> Sparse:
+    """Return the likes of ratings.
 
     >>> ratings = Ratings.from_arrays(["ann", "ann", "bob"], ["x", "y", "y"], [5, 1, 4])
     >>> likes_from(ratings).toarray()
@@ -63,8 +68,8 @@ def likes_from(ratings: Ratings) -> Sparse:
     from scipy.sparse import csr_array
 
     m = ratings.matrix
-    values = m.data
-    if not ratings.scale.implicit:
+    values = np.ones_like(m.data) if taken == "seen" else m.data
+    if taken == "centered" and not ratings.scale.implicit:
         counts = np.diff(m.indptr)
         means = np.bincount(ratings.rows(), m.data, ratings.n_users) / np.maximum(counts, 1)
         values = m.data - np.repeat(means, counts) / 2
@@ -130,21 +135,29 @@ class Ranker(PickledFields, ABC):
         similar = SimilarItems.fit(rated, similarity.data.require_geometry("a new item"))
         return replace(self, similarity=similarity, similar=similar)
 
+    @property
+    def taken(self) -> Likes:
+        """What ratings are taken as."""
+        return "centered"
+
     @cached_property
     def likes(self) -> Any:
         """(n_users, n_items) likes of the data."""
-        return likes_from(self.similarity.data.ratings)
+        return likes_from(self.similarity.data.ratings, self.taken)
+
+    @cached_property
+    def total_likes(self) -> Singles:
+        """(n_items,) the sums of the likes of each item."""
+        return np.bincount(self.likes.indices, self.likes.data, self.likes.shape[1]).astype(np.float32)
 
     @cached_property
     def mean_likes(self) -> Singles:
         """(n_items,) the scores of a user without ratings: everybody adds the same amount."""
-        n_users, n_items = self.likes.shape
-        totals = np.bincount(self.likes.indices, self.likes.data, n_items)
-        return np.asarray(totals / max(n_users, 1), np.float32)
+        return np.asarray(self.total_likes / np.float32(max(self.likes.shape[0], 1)), np.float32)
 
     def own_likes(self, state: UserState) -> Sparse:
         """Return the likes of one user, (1, n_items)."""
-        return self.likes[[state.position]] if state.guest is None else likes_from(state.guest)
+        return self.likes[[state.position]] if state.guest is None else likes_from(state.guest, self.taken)
 
     def block(self, users: Ints) -> SideScores:
         """Return the scores of users of the data, (users, n_items); without ratings, mean likes."""

@@ -1,10 +1,15 @@
 """The settings of a ranking, chosen on held-out training ratings.
 
-A fifth of the training ratings is held out, the rest is ranked with, and the mean nDCG@10 is compared. One
-setting is changed at a time, beginning with the defaults, and a change is kept if it is better by a margin.
-(A plain maximum would follow the last bits of products, which other processors add up in another order.)
-Penalties of ridge regressions do not grow with the number of users, so a sample of the users is enough. Small
-data are split several times, and judged by nDCG@50, which is less a matter of chance.
+A fifth of the training ratings is held out, the rest is ranked with, and the mean nDCG@10 is compared. Every
+trial fits the two sides that a fit would: to at most :data:`MAX_FITTED` users and the :data:`MAX_ITEMS` items
+that have the most ratings, and it judges the lists of at most :data:`MAX_USERS` users. Small data are split
+several times, and judged by nDCG@50, which is less a matter of chance.
+
+The search begins with the defaults and with each part of the model alone: the item side, the user side,
+similar content, and what most people like. Then one setting is changed at a time, and a change is kept if it
+is better by a margin. (A plain maximum would follow the last bits of products, which other processors add up
+in another order.) A search goes on in one direction while that helps; a penalty that is never large enough
+leaves its side out.
 
 Scores of a trial are rounded before they are sorted (:data:`STEP`). So items whose scores are equal but for
 rounding stay in the order of their positions, and another processor finds the same nDCG.
@@ -17,48 +22,77 @@ Information Systems 20(4), 2002).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from prefmover._typing import Bools, Floats, Ints, Progress, Singles
+from prefmover._typing import Bools, Floats, Ints, Progress
 from prefmover.data.ratings import Ratings
-from prefmover.data.splits import random_split
+from prefmover.data.splits import Split, hashed, random_split, take_part
+from prefmover.dataset import Dataset
 from prefmover.execution.threads import slices
-from prefmover.predict.similarity import UserSimilarity
-from prefmover.predict.solver import sum_rows
-from prefmover.rank.ease import SimilarContent
-from prefmover.rank.ranker import likes_from
-from prefmover.rank.two_sided import RankingSettings, mean_squared_like, row_angles, user_weights
+from prefmover.measures import weight
+from prefmover.predict.low_rank import LowRankKernel, user_kernel
+from prefmover.predict.similarity import UserSimilarity, choose_landmarks
+from prefmover.rank.ease import ItemSide
+from prefmover.rank.ranker import LIKES, Likes, likes_from
+from prefmover.rank.two_sided import (
+    RankingSettings,
+    everybody_adds,
+    fit_item_side,
+    fit_user_side,
+    mean_squared_like,
+)
 
-__all__ = ["Choice", "choose_settings", "discounts", "ideal_dcg", "ndcg", "relevant", "sample_users"]
+__all__ = [
+    "TRIALS",
+    "Choice",
+    "HeldOut",
+    "choose_settings",
+    "discounts",
+    "hold_out",
+    "ideal_dcg",
+    "most_rated",
+    "ndcg",
+    "relevant",
+    "sample_users",
+    "splits_and_length",
+]
 
-SAMPLE = 1500  # users
-MARGIN = 0.0005  # of a mean nDCG
-ENTRIES = 30_000_000  # users x items that they have rated; beyond it, fewer users are taken
+TRIALS = 30
+MAX_FITTED, MAX_USERS, MAX_ITEMS = 20_000, 2000, 4000
+LANDMARKS = 500  # users with whom all are compared in a trial
+MARGIN = 0.001  # of the best nDCG
 TRAIN_SHARE = 0.8
 MIN_HELD_OUT = 100  # relevant held-out ratings; with fewer, the defaults are used
 ENOUGH_HELD_OUT = 8000  # with fewer, ratings are split up to MAX_SPLITS times
 MAX_SPLITS = 3
 N, N_FEW = 10, 50  # nDCG@n; with few held-out ratings, a longer list is less a matter of chance
-BLOCK_USERS, BLOCK_ITEMS = 128, 1024  # users, or items, whose scores are in memory at once
-RANK = 320  # directions of the kernel of users that are kept apart
+BLOCK_USERS = 256  # whose scores are in memory at once
+SAMPLE_SEED = 21
 STEP = 2.0**-14  # of scores, in units of a typical like: some hundred times the error of single precision
 
-CHANGES: tuple[tuple[str, tuple[Any, ...]], ...] = (
-    ("user_penalty", (1.0, 10.0, 30.0, 100.0)),
-    ("weight", ("exponential(1.5)", "exponential(4)", "exponential(6)")),
-    ("content", (0.0, 0.1, 1.0, 3.0)),
-    ("item_penalty", (75.0, 250.0, 2500.0, 10000.0)),
-    ("user_penalty", (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)),
-    ("overlap", (1.0,)),
-    ("item_penalty", (250.0, 750.0, 2500.0)),
-    ("content", (0.1, 0.3, 1.0)),
+ALONE: tuple[dict[str, Any], ...] = (
+    {"user_penalty": None},
+    {"item_penalty": None, "content": 0.0},
+    {"item_penalty": None, "user_penalty": None, "content": 1.0},
+    {"item_penalty": None, "user_penalty": None, "content": 0.0, "popularity": 1.0},
 )
-"""The changes to try, in this order. A weight without a rate stays."""
+"""The parts of the model alone; the last is the most liked items."""
+
+LADDERS: dict[str, tuple[Any, ...]] = {
+    "item_penalty": (5.0, 15.0, 50.0, 150.0, 500.0, 1500.0, 5000.0, 15000.0, None),
+    "user_penalty": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, None),
+    "popularity": (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0),
+    "features": (0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0),
+    "content": (0.0, 0.1, 0.3, 1.0, 3.0),
+    "discount": (0.0, 0.25, 0.5, 0.75, 1.0),
+    "weight": tuple(f"exponential({rate})" for rate in (0.5, 1.5, 2.5, 4, 6, 9)),
+}
+"""The values of a setting, which a search walks up or down, in the order of trying."""
 
 
 def relevant(ratings: Floats, scale: Any) -> Bools:
@@ -66,137 +100,183 @@ def relevant(ratings: Floats, scale: Any) -> Bools:
     return np.ones(len(ratings), bool) if scale.liked_from is None else ratings >= scale.liked_from
 
 
+class HeldOut(NamedTuple):
+    """Training ratings to fit a trial to, and what its lists are judged by."""
+
+    data: Dataset  # with the ratings to fit to
+    users: Ints  # (n,) users whose lists are judged; all have ratings
+    relevant: Bools  # (n, n_items) which items they are held out to like
+
+    @classmethod
+    def of_pairs(cls, data: Dataset, users: Ints, likers: Ints, items: Ints) -> HeldOut:
+        """Return the part in which ``likers`` like ``items``; those not among ``users`` are left out."""
+        hits = np.zeros((len(users), data.n_items), bool)
+        own = np.isin(likers, users)
+        hits[np.searchsorted(users, likers[own]), items[own]] = True
+        return cls(data, users, hits)
+
+
 class Choice(NamedTuple):
     """The settings that were chosen."""
 
     settings: RankingSettings
     trials: list[dict[str, Any]]  # all settings that were tried, with their nDCG; none if data are few
-    content: SimilarContent | None = None  # the weights of similar content that the trials used, for the fit
+
+
+def splits_and_length(n_relevant: float) -> tuple[int, int]:
+    """Return how often to split ratings of which so many are relevant and held out, and n of nDCG@n.
+
+    >>> splits_and_length(50_000), splits_and_length(4_000), splits_and_length(500)
+    ((1, 10), (2, 50), (3, 50))
+    """
+    n_splits = min(MAX_SPLITS, max(1, round(ENOUGH_HELD_OUT / max(n_relevant, 1))))
+    return n_splits, N if n_relevant >= ENOUGH_HELD_OUT else N_FEW
+
+
+def most_rated(split: Split, data: Dataset, known: Ratings) -> tuple[Split, Dataset]:
+    """Return the part of a split, and of its data, with the items that have the most known ratings."""
+    if data.n_items <= MAX_ITEMS:
+        return split, data
+    counts = np.bincount(known.matrix.indices, minlength=data.n_items)
+    order = np.lexsort((hashed(SAMPLE_SEED, np.arange(data.n_items)), -counts))
+    items = np.sort(order[:MAX_ITEMS])
+    return take_part(split, items=items), data.take_items(items)
+
+
+def sample_users(users: Ints, n: int) -> Ints:
+    """Return at most n of some users, drawn by a hash."""
+    return np.sort(users[np.argsort(hashed(SAMPLE_SEED, users), kind="stable")[:n]])
+
+
+def hold_out(data: Dataset, seed: int) -> tuple[list[HeldOut], int]:
+    """Return parts of the ratings to search on, none if data are few, and n of nDCG@n."""
+    ratings = data.ratings
+    expected = (1 - TRAIN_SHARE) * relevant(ratings.matrix.data, ratings.scale).sum()
+    if expected < MIN_HELD_OUT:
+        return [], N
+    if ratings.n_users > MAX_FITTED:
+        several = np.flatnonzero(np.diff(ratings.matrix.indptr) >= 2)
+        ratings = ratings.take(users=sample_users(several, MAX_FITTED))
+        expected = (1 - TRAIN_SHARE) * relevant(ratings.matrix.data, ratings.scale).sum()
+    n_splits, n = splits_and_length(expected)
+    parts = []
+    for k in range(n_splits):
+        split = random_split(ratings, TRAIN_SHARE, seed + k)
+        split, cut = most_rated(split, data, split.train)
+        liked = relevant(split.ratings, ratings.scale)
+        likers, items = split.users[liked], split.items[liked]
+        users = np.unique(likers[np.diff(split.train.matrix.indptr)[likers] > 0])
+        known = cut.with_ratings(split.train)
+        parts.append(HeldOut.of_pairs(known, sample_users(users, MAX_USERS), likers, items))
+    return [part for part in parts if len(part.users)], n
 
 
 def choose_settings(
-    similarity: UserSimilarity, start: RankingSettings, seed: int, progress: Progress | None = None
+    similarity: UserSimilarity,
+    start: RankingSettings,
+    parts: Sequence[HeldOut],
+    n: int = N,
+    *,
+    seed: int = 0,
+    n_trials: int = TRIALS,
+    progress: Progress | None = None,
 ) -> Choice:
-    """Return the best settings; ``start`` itself if data are few."""
-    ratings = sample_users(similarity.data.ratings, seed)
-    expected = (1 - TRAIN_SHARE) * relevant(ratings.matrix.data, ratings.scale).sum()
-    if expected < MIN_HELD_OUT:
+    """Return the settings with the highest mean nDCG@n over some parts; ``start`` itself without a part."""
+    if not parts or not n_trials:
         return Choice(start, [])
-    n_splits = min(MAX_SPLITS, max(1, round(ENOUGH_HELD_OUT / expected)))
-    n = N if expected >= ENOUGH_HELD_OUT else N_FEW
-    parts: list[_HeldOut] = []
-    for k in range(n_splits):
-        parts.append(_HeldOut(similarity, ratings, seed + k, parts[-1].content if parts else None))
-    content = parts[-1].content
-    changes = [(name, value) for name, values in CHANGES for value in values]
-    total, values, best = 1 + len(changes), dict[RankingSettings, float](), start
-
-    def judge(candidate: RankingSettings) -> None:
-        values[candidate] = float(np.mean([part.ndcg(candidate, n) for part in parts]))
-        if progress is not None:
-            progress(len(values), total)
-
-    judge(start)
+    trials = [_Trials(similarity.with_data(part.data), part, seed) for part in parts]
+    search = _Search(lambda s: float(np.mean([one.ndcg(s, n) for one in trials])), start, n_trials, progress)
+    search.improves(start)
+    has_geometry = similarity.data.geometry is not None
     has_rate = (start.weight or "").startswith("exponential")
-    for name, value in changes:
-        candidate = replace(best, **{name: value})
-        unused = (name == "content" and content is None) or (name == "weight" and not has_rate)
-        if candidate == best or unused:
-            continue
-        if candidate not in values:
-            judge(candidate)
-        if values[candidate] > values[best] + MARGIN:
-            best = candidate
+    for part in ALONE:
+        if has_geometry or not part.get("content"):
+            search.improves(replace(start, **part))
+    before = None
+    while before != search.best:  # until a whole round changes nothing
+        before = search.best
+        for taken in LIKES:
+            search.improves(replace(search.best, likes=taken))
+        for name, ladder in LADDERS.items():
+            if name in ("features", "content") and not has_geometry:
+                continue
+            if name == "weight" and (search.best.user_penalty is None or not has_rate):
+                continue
+            if name in ("features", "discount") and search.best.item_penalty is None:
+                continue
+            search.walk(name, ladder)
     if progress is not None:
-        progress(total, total)
-    return Choice(best, [{**asdict(one), "ndcg": mean} for one, mean in values.items()], content)
+        progress(n_trials, n_trials)
+    return Choice(search.best, [{**asdict(one), "ndcg": value} for one, value in search.values.items()])
 
 
-def sample_users(ratings: Ratings, seed: int) -> Ratings:
-    """Return the ratings of some users, or of all if they are few.
-
-    A sample is of users with two ratings or more, one to rank with and one to hold out, if there are any.
-    """
-    everybody = np.arange(ratings.n_users)
-    if ratings.n_users > SAMPLE:
-        several = np.flatnonzero(np.diff(ratings.matrix.indptr) >= 2)
-        everybody = several if len(several) else everybody
-    n = min(SAMPLE, len(everybody))
-    chosen = np.random.default_rng(seed).choice(everybody, n, replace=False)
-    some = ratings if n == ratings.n_users else ratings.take(users=np.sort(chosen))
-    n_rated = len(np.unique(some.matrix.indices))
-    if n * n_rated <= ENTRIES:
-        return some
-    return ratings.take(users=np.sort(chosen[: max(1, ENTRIES // n_rated)]))
-
-
-class _HeldOut:
-    """A split of the ratings, with everything about it that settings share."""
+class _Search:
+    """The settings that were tried, and the best of them; a search with a budget."""
 
     def __init__(
-        self, similarity: UserSimilarity, ratings: Ratings, seed: int, content: SimilarContent | None
+        self,
+        judge: Callable[[RankingSettings], float],
+        start: RankingSettings,
+        n_trials: int,
+        progress: Progress | None,
     ) -> None:
-        split = random_split(ratings, TRAIN_SHARE, seed)
-        train = similarity.with_data(similarity.data.with_ratings(split.train)).calibrated(seed)
-        everyone, liked = np.arange(ratings.n_users), relevant(split.ratings, ratings.scale)
-        rated = np.unique(ratings.matrix.indices)  # other items have no likes and are never relevant
-        hits = np.zeros((ratings.n_users, len(rated)), bool)
-        hits[split.users[liked], np.searchsorted(rated, split.items[liked])] = True
-        self.scored = np.flatnonzero(hits.any(axis=1))
-        self.relevant = hits[self.scored]
-        self.likes = likes_from(train.data.ratings)[:, rated]
-        self.mean_square = mean_squared_like(self.likes)
-        self.values = train.estimated_values(everyone, everyone)
-        self.self_values = train.self_values(everyone)
-        self.angles = row_angles(self.likes, self.likes)
-        geometry, self.content = train.data.geometry, None
-        self.similar = np.zeros(self.likes.shape, np.float32)
-        if geometry is not None:
-            self.content = SimilarContent.fit(geometry, rated.astype(np.int64), train.n_threads, content)
-            weights = self.content.weights
-            weights = weights if len(rated) == geometry.n_items else weights[rated][:, rated]
-            singles = self.likes.astype(np.float32)
-            for block in slices(len(self.similar), BLOCK_USERS):
-                self.similar[block] = (singles[block] @ weights).toarray()
-            # A fitted ranking has similar content of rated items only, and means over rated items. The others
-            # are all held-out items here, so similar content would seem to find them.
-            seen = (np.bincount(self.likes.indices, minlength=len(rated)) > 0).astype(np.float32)
-            covered = seen @ weights
-            self.similar *= np.divide(seen, covered, out=np.zeros_like(seen), where=covered > 0)
-        # One decomposition of YYᵀ serves all penalties of the item side (see `_left`).
-        spectrum, self.basis = np.linalg.eigh((self.likes @ self.likes.T).toarray())
-        self.spectrum = np.maximum(spectrum, 0.0)
-        self.by_item = self.likes.astype(np.float32).tocsc()
-        self.n_threads = train.n_threads
+        self.judge, self.start, self.best, self.n_trials = judge, start, start, n_trials
+        self.progress, self.values = progress, dict[RankingSettings, float]()
+
+    def improves(self, candidate: RankingSettings) -> bool:
+        """Try settings, unless they are known or the budget is spent; return whether they are the best."""
+        if candidate in self.values or len(self.values) == self.n_trials:
+            return False
+        self.values[candidate] = self.judge(candidate)
+        if self.progress is not None:
+            self.progress(len(self.values), self.n_trials)
+        better = self.values[candidate] > self.values[self.best] * (1 + MARGIN)
+        if better:
+            self.best = candidate
+        return better
+
+    def walk(self, name: str, ladder: tuple[Any, ...]) -> None:
+        """Go up a ladder from the value of the best, then down, each as long as it improves."""
+        for direction in (1, -1):
+            at = _place(ladder, getattr(self.best, name)) + direction
+            while 0 <= at < len(ladder) and self.improves(replace(self.best, **{name: ladder[at]})):
+                at += direction
+
+
+def _place(ladder: tuple[Any, ...], value: Any) -> int:
+    """Return the place of a value on its ladder, or of the value nearest to it."""
+    if value in ladder:
+        return ladder.index(value)
+    if isinstance(value, str):
+        return len(ladder) // 2
+    return int(np.argmin([abs(one - value) for one in ladder]))
+
+
+class _Trials:
+    """The trials on one part: what they share is computed once."""
+
+    def __init__(self, similarity: UserSimilarity, part: HeldOut, seed: int) -> None:
+        self.part, self.data, self.n_threads = part, part.data, similarity.n_threads
+        landmarks = choose_landmarks(self.data.ratings, LANDMARKS, seed)
+        self.compared = replace(similarity.calibrated(seed), landmarks=landmarks).compared()
         self.cache: dict[str, tuple[Any, Any]] = {}
 
     def ndcg(self, s: RankingSettings, n: int = N) -> float:
-        """Return the mean nDCG@n of the users with relevant held-out ratings.
-
-        With R = Y - YB - c·similar, what the item side leaves, scores are YB + c·similar + K (K + λI)⁻¹ R.
-        Only items without a like count: there Y is 0, and the item side is -R. With K = V diag(s) Vᵀ, and the
-        same eigenvalue b in all directions but V, K (K + λI)⁻¹ R = κR + V diag(s / (s + λ) - κ) VᵀR, where
-        κ = b / (b + λ). So the scores are V diag(s / (s + λ) - κ) VᵀR - (1 - κ) R.
-        """
-        bulk, spectrum, vectors = self._last(self._kernel, s.weight, s.overlap)
-        left = self._last(self._left, s.item_penalty)
-        projected = self._last(self._projected, s.weight, s.overlap, s.item_penalty)
-        if s.content:
-            projected = projected - s.content * self._last(self._projected_content, s.weight, s.overlap)
-        kept = bulk / (bulk + s.user_penalty)
-        shrink = spectrum / (spectrum + s.user_penalty) - kept
-        values, step = [], np.float32(STEP * self.mean_square**0.5)
-        for block in slices(len(self.scored), BLOCK_USERS):
-            users = self.scored[block]
-            scores = (vectors[users] * shrink) @ projected
-            own = left[users]  # less the item side where a user has no rating; others are never in the list
-            if s.content:
-                own -= s.content * self.similar[users]
-            own *= 1 - kept
-            scores -= own
-            rows = self.likes[users]  # a stored like may be 0, so no nonzero()
+        """Return the mean nDCG@n of the judged users, with the two sides that a fit would have."""
+        items = replace(s, weight=None, user_penalty=None, popularity=0.0)
+        side = self._last(self._item_side, items)
+        kernel, likes = self._last(self._kernel, s.weight), self._last(self._likes, s.likes)
+        user_side = fit_user_side(likes, side, kernel, s.user_penalty, self.n_threads)
+        popular = np.bincount(likes.indices, likes.data, likes.shape[1]).astype(np.float32)
+        popular *= np.float32(everybody_adds(likes, s))
+        step, values = np.float32(STEP * mean_squared_like(likes) ** 0.5), []
+        for block in slices(len(self.part.users), BLOCK_USERS):
+            users = self.part.users[block]
+            rows = likes[users]
+            scores = side.scores(rows)
+            scores += user_side.own_scores(users, rows.toarray().astype(np.float32) - scores) + popular
             scores[np.repeat(np.arange(len(users)), np.diff(rows.indptr)), rows.indices] = -np.inf
-            values.append(ndcg(np.rint(scores / step), self.relevant[block], n))
+            values.append(ndcg(np.rint(scores / step), self.part.relevant[block], n))
         return float(np.concatenate(values).mean())
 
     def _last(self, make: Callable[..., Any], *key: Any) -> Any:
@@ -207,44 +287,14 @@ class _HeldOut:
             self.cache[name] = key, make(*key)
         return self.cache[name][1]
 
-    def _kernel(self, weight: str, overlap: float) -> tuple[np.float32, Singles, Singles]:
-        """Return the kernel of all users: its largest eigenvalues, their vectors, and the mean of the others.
+    def _likes(self, taken: Likes) -> Any:
+        return likes_from(self.data.ratings, taken)
 
-        Small eigenvalues are close to each other: all but the largest :data:`RANK` become their mean.
-        """
-        settings = RankingSettings(weight=weight, overlap=overlap)
-        K = user_weights(self.values, self.self_values, self.self_values, self.angles, settings)
-        np.fill_diagonal(K, 1.0)
-        spectrum, vectors = np.linalg.eigh((K + K.T) / 2)
-        spectrum, first = np.maximum(spectrum, 0.0).astype(np.float32), max(0, len(spectrum) - RANK)
-        bulk = spectrum[:first].mean() if first else np.float32(0.0)
-        return bulk, spectrum[first:], np.ascontiguousarray(vectors[:, first:], np.float32)
+    def _item_side(self, s: RankingSettings) -> ItemSide:
+        return fit_item_side(self._last(self._likes, s.likes), self.data.geometry, s, self.n_threads)
 
-    def _left(self, item_penalty: float) -> Singles:
-        """Return Y - YB, what the item side (:mod:`prefmover.rank.ease`) leaves of the likes.
-
-        With G = (YYᵀ + λI)⁻¹ it is λ GY / (1 - c'), c'_j = Σ_u Y_uj (GY)_uj.
-        """
-        penalty, by_item = item_penalty * self.mean_square, self.by_item
-        G = ((self.basis / (self.spectrum + penalty)) @ self.basis.T).astype(np.float32)
-        out = np.empty(self.likes.shape, np.float32)
-        for block in slices(out.shape[1], BLOCK_ITEMS):
-            some = by_item[:, block]
-            part = sum_rows(some, G, n_threads=self.n_threads)  # (items, users)
-            items = np.repeat(np.arange(len(part)), np.diff(some.indptr))
-            captured = np.bincount(items, some.data * part[items, some.indices], len(part))
-            part *= (penalty / (1 - captured)).astype(np.float32)[:, None]
-            out[:, block] = part.T
-        return out
-
-    def _projected(self, weight: str, overlap: float, item_penalty: float) -> Singles:
-        """Return what the item side leaves, in the basis of the eigenvectors."""
-        vectors: Singles = self._last(self._kernel, weight, overlap)[2]
-        return np.asarray(vectors.T @ self._last(self._left, item_penalty))
-
-    def _projected_content(self, weight: str, overlap: float) -> Singles:
-        """Return what similar content says, in the basis of the eigenvectors."""
-        return np.asarray(self._last(self._kernel, weight, overlap)[2].T @ self.similar)
+    def _kernel(self, rule: str) -> LowRankKernel:
+        return user_kernel(self.compared, weight(rule))
 
 
 def discounts(n: int) -> Floats:

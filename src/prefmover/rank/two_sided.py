@@ -4,7 +4,11 @@ An expected rating answers "how would I like it". A list of recommendations answ
 ranked by a score of two parts, each of which is a sum that can be shown:
 
 .. math:: \mathrm{score}(u, j) = \underbrace{\sum_{i \in I_u} y_{ui} B_{ij}}_{\text{because you liked } i}
-          + \underbrace{\sum_{v \ne u} K_{uv} A_{vj}}_{\text{because } v \text{, who is like you, liked it}}
+          + \underbrace{\sum_{v \ne u} (K_{uv} A_{vj} + p y_{vj})}_{\text{because } v
+          \text{, who is like you, liked it}}
+
+where p is what everybody's like adds, however different they are: with one rating or two, what most people
+like says more than anything else, and it counts less and less as a user's ratings add up.
 
 The item side (:mod:`prefmover.rank.ease`) is fitted to the likes, the user side to what the item side leaves.
 Items without ratings are scored through similar ones. Users without ratings get the mean likes of all users.
@@ -32,8 +36,7 @@ the order of the items is the same. But now users of the data and guests are tre
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -46,16 +49,16 @@ from prefmover.predict.low_rank import LowRankKernel, normalized_weights, self_s
 from prefmover.predict.predictor import UserState
 from prefmover.predict.similarity import LandmarkValues, UserSimilarity
 from prefmover.predict.solver import sum_rows
-from prefmover.rank.ease import ItemSide, SimilarContent, SimilarItems
-from prefmover.rank.ranker import NearerThan, Ranker, SideScores, likes_from
+from prefmover.rank.ease import ItemSide, SimilarItems, feature_rows, similar_content
+from prefmover.rank.ranker import LIKES, Likes, NearerThan, Ranker, SideScores, likes_from
 
 __all__ = [
     "RankingSettings",
     "TwoSidedRanker",
     "UserSide",
-    "fit_sides",
+    "fit_item_side",
+    "fit_user_side",
     "mean_squared_like",
-    "row_angles",
     "user_weights",
 ]
 
@@ -66,35 +69,49 @@ class RankingSettings:
 
     Attributes
     ----------
+    likes
+        What ratings are taken as: ``"centered"``, ``"given"`` or ``"seen"``; see
+        :mod:`prefmover.rank.ranker`.
     item_penalty
-        λ of the item side, in units of the mean squared like.
+        λ of the item side, in units of the mean squared like. None leaves its regression out.
+    discount
+        β: a user with n ratings has the weight n^-β in the item side's regression.
+    features
+        The weight of the items' features in that regression, in units of the mean squared like.
+    content
+        What the likes of items of similar content are multiplied by; see :mod:`prefmover.rank.ease`.
     weight
         The rule that turns values of the measure into the kernel of users. None is ``"exponential(2.5)"``
         for PMD, and the measure's own rule for others.
-    overlap
-        ω: the kernel is multiplied by exp(-ω angle) of the two users' rows of ratings. 0 leaves the measure
-        alone; above 0, users count more if they rated the same items alike.
     user_penalty
-        λ of the user side.
-    content
-        What the likes of items of similar content are multiplied by; see :mod:`prefmover.rank.ease`.
+        λ of the user side. None leaves it out.
+    popularity
+        What the most liked item gets for that, in units of the root mean squared like; others get less in
+        proportion to the sum of their likes.
     """
 
-    item_penalty: float = 750.0
+    likes: Likes = "centered"
+    item_penalty: float | None = 500.0
+    discount: float = 0.5
+    features: float = 10.0
+    content: float = 0.1
     weight: str | None = None
-    overlap: float = 0.0
-    user_penalty: float = 3.0
-    content: float = 0.3
+    user_penalty: float | None = 10.0
+    popularity: float = 0.03
 
     def __post_init__(self) -> None:
+        if self.likes not in LIKES:
+            raise InputError(f"likes is {self.likes!r}; choose one of {', '.join(LIKES)}")
         if self.weight is not None:
             weight(self.weight)
-        for field in fields(self):
-            value = getattr(self, field.name)
-            may_be_0 = field.name in ("content", "overlap")
-            least = "from 0" if may_be_0 else "above 0"
-            if field.name != "weight" and not (0 <= value < np.inf and (value > 0 or may_be_0)):
-                raise InputError(f"{field.name} is {value!r}; give a number {least}")
+        for name in ("discount", "features", "content", "popularity"):
+            value = getattr(self, name)
+            if not 0 <= value < np.inf:
+                raise InputError(f"{name} is {value!r}; give a number from 0")
+        for name in ("item_penalty", "user_penalty"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < np.inf:
+                raise InputError(f"{name} is {value!r}; give a number above 0, or None to leave the side out")
 
 
 def mean_squared_like(likes: Sparse) -> float:
@@ -102,32 +119,21 @@ def mean_squared_like(likes: Sparse) -> float:
     return float(np.sum(likes.data**2) / max(len(likes.data), 1)) or 1.0
 
 
-def row_angles(likes: Sparse, others: Sparse) -> Floats:
-    """Return the angles between rows of likes, (rows, others); a right angle for an empty row."""
-    a, b = (_unit_rows(rows) for rows in (likes, others))
-    return np.asarray(np.arccos(np.clip((a @ b.T).toarray(), -1.0, 1.0)))
-
-
-def _unit_rows(rows: Sparse) -> Sparse:
-    lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
-    scaled = rows.copy().astype(np.float64)
-    scaled.data /= np.repeat(np.where(lengths > 0, lengths, 1.0), np.diff(rows.indptr))
-    return scaled
+def everybody_adds(likes: Sparse, settings: RankingSettings) -> float:
+    """Return p, what a like of 1 of any user adds to the score of an item."""
+    most = float(np.abs(np.bincount(likes.indices, likes.data, likes.shape[1])).max(initial=0.0))
+    unit: float = mean_squared_like(likes) ** 0.5
+    return settings.popularity * unit / max(most, 1e-12)
 
 
 def user_weights(
-    values: Floats,
-    self_values: Floats,
-    landmark_self_values: Floats,
-    angles: Floats | None,
-    s: RankingSettings,
+    values: Floats, self_values: Floats, landmark_self_values: Floats, s: RankingSettings
 ) -> Floats:
-    """Return the kernel between users and landmarks, from values of the measure and angles of rows."""
+    """Return the kernel between users and landmarks, from values of the measure."""
     assert s.weight is not None
     rule = weight(s.weight)
     scales = (self_scale(rule, one) for one in (self_values, landmark_self_values))
-    out = normalized_weights(values, rule, *scales)
-    return out if angles is None or not s.overlap else out * np.exp(-s.overlap * angles)
+    return normalized_weights(values, rule, *scales)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,13 +141,13 @@ class UserSide:
     """A solved regression over users."""
 
     kernel: LowRankKernel  # the users as features
-    penalty: float  # λ
+    penalty: float  # λ; infinite if the side is left out
     inverse: Singles  # (rank, rank) (ΦᵀΦ + λI)⁻¹
     weights: Singles  # (rank, n_items) W
 
     @classmethod
-    def fit(cls, kernel: LowRankKernel, moment: Singles, penalty: float) -> Self:
-        """Return the user side, given ΦᵀR, (rank, n_items).
+    def fit(cls, kernel: LowRankKernel, moment: Singles, penalty: float | None) -> Self:
+        """Return the user side, given ΦᵀR, (rank, n_items); without a penalty, one that says nothing.
 
         Examples
         --------
@@ -153,6 +159,10 @@ class UserSide:
         """
         from scipy.linalg import cho_factor, cho_solve
 
+        if penalty is None:
+            return cls(
+                kernel, np.inf, np.zeros((kernel.rank, kernel.rank), np.float32), np.zeros_like(moment)
+            )
         if not 0 < penalty < np.inf:
             raise InputError(f"the penalty of the user side is {penalty!r}; give a number above 0")
         gram = (kernel.features.T @ kernel.features).astype(np.float64)
@@ -212,24 +222,42 @@ def _with_row(
     return inverse - np.outer(gain, step), weights + np.outer(gain, target - phi @ weights)
 
 
-def fit_sides(
-    likes: Sparse,
-    geometry: ItemGeometry | None,
-    kernel: LowRankKernel,
-    settings: RankingSettings,
-    content: SimilarContent | None = None,
-    n_threads: int | None = None,
-) -> tuple[ItemSide, UserSide]:
-    """Return both sides of likes (n_users, n_items), with a kernel of the users."""
-    added = None
-    if geometry is not None and settings.content and likes.nnz:
+def fit_item_side(
+    likes: Sparse, geometry: ItemGeometry | None, settings: RankingSettings, n_threads: int | None = None
+) -> ItemSide:
+    """Return the item side of likes (n_users, n_items)."""
+    counts, unit = np.diff(likes.indptr), mean_squared_like(likes)
+    features, content = None, None
+    if geometry is not None and likes.nnz:
         rated = np.unique(likes.indices).astype(np.int64)
-        added = SimilarContent.fit(geometry, rated, n_threads, content).weights * np.float32(settings.content)
-    item_side = ItemSide.fit(likes, settings.item_penalty * mean_squared_like(likes), added)
+        if settings.features and settings.item_penalty is not None:
+            features = feature_rows(geometry, rated) * np.float32((settings.features * unit) ** 0.5)
+        if settings.content:
+            content = similar_content(geometry, rated, n_threads) * np.float32(settings.content)
+    rows = likes
+    if settings.discount:
+        shares = np.maximum(counts, 1.0) ** -settings.discount
+        shares *= likes.nnz / max(float(shares @ counts), 1e-12)  # the mean over ratings is 1
+        rows = likes.copy()
+        rows.data = likes.data * np.repeat(np.sqrt(shares), counts)
+    penalty = None if settings.item_penalty is None else settings.item_penalty * unit
+    return ItemSide.fit(rows, penalty, features, content)
+
+
+def fit_user_side(
+    likes: Sparse,
+    item_side: ItemSide,
+    kernel: LowRankKernel,
+    penalty: float | None,
+    n_threads: int | None = None,
+) -> UserSide:
+    """Return the user side of what the item side leaves of likes (n_users, n_items)."""
+    if penalty is None:
+        return UserSide.fit(kernel, np.zeros((kernel.rank, likes.shape[1]), np.float32), None)
     # ΦᵀR = ΦᵀY - (ΦᵀY)B: the rows of R, users x items, are never made.
     moment = sum_rows(likes.astype(np.float32).tocsc(), kernel.features, n_threads=n_threads)
     moment -= item_side.mixed(moment, n_threads)
-    return item_side, UserSide.fit(kernel, moment.T, settings.user_penalty)
+    return UserSide.fit(kernel, moment.T, penalty)
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,63 +268,50 @@ class TwoSidedRanker(Ranker):
     landmark_self_values: Floats  # (landmarks,) the measure between each landmark and itself
     item_side: ItemSide
     user_side: UserSide
+    adds: float  # what a like of 1 of any user adds to the score of an item
 
     @classmethod
-    def fit(
-        cls,
-        similarity: UserSimilarity,
-        settings: RankingSettings,
-        compared: LandmarkValues,
-        content: SimilarContent | None = None,
-    ) -> Self:
-        """Return the ranker, given the measure between all users and the landmarks.
-
-        ``content`` is that of a search for settings, which is used again if it fits.
-        """
+    def fit(cls, similarity: UserSimilarity, settings: RankingSettings, compared: LandmarkValues) -> Self:
+        """Return the ranker, given the measure between all users and the landmarks."""
         assert settings.weight is not None
         data, n_threads, geometry = similarity.data, similarity.n_threads, similarity.data.geometry
-        likes, overlap = likes_from(data.ratings), settings.overlap
-        rows = likes[compared.landmarks]
-
-        def factors(users: Ints) -> Floats:
-            return np.asarray(np.exp(-overlap * row_angles(likes[users], rows)))
-
-        kernel = user_kernel(compared, weight(settings.weight), factors if overlap else None)
-        sides = fit_sides(likes, geometry, kernel, settings, content, n_threads)
+        likes = likes_from(data.ratings, settings.likes)
+        kernel = user_kernel(compared, weight(settings.weight))
+        item_side = fit_item_side(likes, geometry, settings, n_threads)
+        user_side = fit_user_side(likes, item_side, kernel, settings.user_penalty, n_threads)
         similar = SimilarItems.fit(np.unique(likes.indices).astype(np.int64), geometry)
-        return cls(similarity, similar, settings, compared.self_values[compared.landmarks], *sides)
+        own_values = compared.self_values[compared.landmarks]
+        adds = everybody_adds(likes, settings)
+        return cls(similarity, similar, settings, own_values, item_side, user_side, adds)
+
+    @property
+    def taken(self) -> Likes:
+        """What ratings are taken as."""
+        return self.settings.likes
 
     def place(self, state: UserState) -> Singles:
         """Return the features of a user."""
         if state.guest is None:
             return np.asarray(self.user_side.kernel.features[state.position])
         assert state.to_landmarks is not None
-        return self._place(likes_from(state.guest), *state.to_landmarks)[0]
+        return self._place(*state.to_landmarks)[0]
 
-    def _place(self, likes: Sparse, values: Floats, self_value: float) -> tuple[Singles, float]:
+    def _place(self, values: Floats, self_value: float) -> tuple[Singles, float]:
         """Return the features of one user, and the part of the user that the landmarks do not explain."""
-        angles = row_angles(likes, self._landmark_likes) if self.settings.overlap else None
-        weights = user_weights(
-            values[None], np.array([self_value]), self.landmark_self_values, angles, self.settings
-        )
+        weights = user_weights(values[None], np.array([self_value]), self.landmark_self_values, self.settings)
         features, unexplained = self.user_side.kernel.project(weights)
         return features[0], float(unexplained[0])
 
-    @cached_property
-    def _landmark_likes(self) -> Sparse:
-        """(landmarks, n_items) likes of the landmarks as fitted."""
-        return likes_from(self.similarity.landmark_data.ratings.take(users=self.similarity.landmarks))
-
     def _block(self, users: Ints) -> SideScores:
         rows = self.likes[users]
-        items = self.item_side.scores(rows)
-        rest = rows.toarray().astype(np.float32) - items
-        return SideScores(items, self.user_side.own_scores(users, rest))
+        own, items = rows.toarray().astype(np.float32), self.item_side.scores(rows)
+        others = self.user_side.own_scores(users, own - items)
+        return SideScores(items, others + np.float32(self.adds) * (self.total_likes - own))
 
     def _scores(self, state: UserState) -> SideScores:
         if state.guest is None:
             return self._block(np.array([state.position]))
-        users = self.user_side.scores(self.placed(state)[None])
+        users = self.user_side.scores(self.placed(state)[None]) + np.float32(self.adds) * self.total_likes
         return SideScores(self.item_side.scores(self.own_likes(state)), users)
 
     def like_minded(self, state: UserState, k: int) -> Ints:
@@ -341,9 +356,11 @@ class TwoSidedRanker(Ranker):
         rated = self.own_likes(state).indices.astype(np.int64)
         rows = np.append(users, max(state.position, 0))  # also the user's own row
         likes, features = self.likes[rows], self.user_side.kernel.features[rows]
-        rest = likes[:, items].toarray().astype(np.float32) - self.item_side.scores(likes, items)
+        some = likes[:, items].toarray().astype(np.float32)
+        rest = some - self.item_side.scores(likes, items)
         rest -= features @ self.user_side.weights[:, items]  # R - ΦW
         parts = self.user_side.parts(self.placed(state), state.position, rest, rows)
+        parts += self.adds * some * (rows != state.position)[:, None]
         return self.item_side.weights(rated, items), parts
 
     def with_data(
@@ -354,9 +371,9 @@ class TwoSidedRanker(Ranker):
         The item side and the places of all other users stay as they are; the user side is updated row by row.
         """
         assert compared is not None
-        likes, kernel = likes_from(similarity.data.ratings), self.user_side.kernel
+        likes, kernel = likes_from(similarity.data.ratings, self.taken), self.user_side.kernel
         known = users < self.likes.shape[0]
-        places = [self._place(likes[[u]], *values) for u, values in zip(users, compared, strict=True)]
+        places = [self._place(*values) for values in compared]
         features, unexplained = zip(*places, strict=True)
         kernel = kernel.with_rows(users, np.stack(features), np.array(unexplained), likes.shape[0])
         targets = (
