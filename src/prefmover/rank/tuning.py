@@ -5,11 +5,11 @@ trial fits the two sides that a fit would: to at most :data:`MAX_FITTED` users a
 that have the most ratings, and it judges the lists of at most :data:`MAX_USERS` users. Small data are split
 several times, and judged by nDCG@50, which is less a matter of chance.
 
-The search begins with the defaults and with each part of the model alone: the item side, the user side,
-similar content, and what most people like. Then one setting is changed at a time, and a change is kept if it
-is better by a margin. (A plain maximum would follow the last bits of products, which other processors add up
-in another order.) A search goes on in one direction while that helps; a penalty that is never large enough
-leaves its side out.
+The search begins with the defaults, and changes one setting at a time; a change is kept if it is better by a
+margin. (A plain maximum would follow the last bits of products, which other processors add up in another
+order.) It goes on in one direction while that helps, and a penalty that is never large enough leaves its side
+out. With the last third of its budget, it tries each part of the model alone (the item side, the user side,
+similar content, what most people like) and goes on from the best.
 
 Scores of a trial are rounded before they are sorted (:data:`STEP`). So items whose scores are equal but for
 rounding stay in the order of their positions, and another processor finds the same nDCG.
@@ -186,25 +186,13 @@ def choose_settings(
         return Choice(start, [])
     trials = [_Trials(similarity.with_data(part.data), part, seed) for part in parts]
     search = _Search(lambda s: float(np.mean([one.ndcg(s, n) for one in trials])), start, n_trials, progress)
-    search.improves(start)
     has_geometry = similarity.data.geometry is not None
-    has_rate = (start.weight or "").startswith("exponential")
+    search.improves(start)
+    search.climb(has_geometry, n_trials * 2 // 3)
     for part in ALONE:
         if has_geometry or not part.get("content"):
             search.improves(replace(start, **part))
-    before = None
-    while before != search.best:  # until a whole round changes nothing
-        before = search.best
-        for taken in LIKES:
-            search.improves(replace(search.best, likes=taken))
-        for name, ladder in LADDERS.items():
-            if name in ("features", "content") and not has_geometry:
-                continue
-            if name == "weight" and (search.best.user_penalty is None or not has_rate):
-                continue
-            if name in ("features", "discount") and search.best.item_penalty is None:
-                continue
-            search.walk(name, ladder)
+    search.climb(has_geometry, n_trials)
     if progress is not None:
         progress(n_trials, n_trials)
     return Choice(search.best, [{**asdict(one), "ndcg": value} for one, value in search.values.items()])
@@ -234,6 +222,23 @@ class _Search:
         if better:
             self.best = candidate
         return better
+
+    def climb(self, has_geometry: bool, limit: int) -> None:
+        """Change one setting at a time, until a whole round changes nothing, or the limit is reached."""
+        before, has_rate = None, (self.start.weight or "").startswith("exponential")
+        while before != self.best and len(self.values) < limit:
+            before = self.best
+            for taken in LIKES:
+                self.improves(replace(self.best, likes=taken))
+            for name, ladder in LADDERS.items():
+                if name in ("features", "content") and not has_geometry:
+                    continue
+                if name == "weight" and (self.best.user_penalty is None or not has_rate):
+                    continue
+                if name in ("features", "discount") and self.best.item_penalty is None:
+                    continue
+                if len(self.values) < limit:
+                    self.walk(name, ladder)
 
     def walk(self, name: str, ladder: tuple[Any, ...]) -> None:
         """Go up a ladder from the value of the best, then down, each as long as it improves."""
