@@ -93,6 +93,23 @@ def test_a_geometry_from_ratings_is_made_on_demand_and_again_for_other_ratings()
     assert [r.n_ratings for r in calls] == [4, 2]
 
 
+def test_some_items_have_a_geometry_that_does_not_know_other_ratings():
+    """Also if a caller's function makes it: ratings that are held out must not be in it."""
+    calls = []
+
+    def geometry(ratings):
+        calls.append(ratings.n_ratings)
+        return ItemGeometry.from_vectors(["b", "a", "c"], np.eye(3))
+
+    ratings = Ratings.from_arrays([*"uuvvw"], [*"ababc"], [1, 2, 3, 4, 5])
+    some = Dataset(ratings, geometry).take_items(np.array([0, 1]))
+    train = some.with_ratings(random_split(some.ratings, 0.5).train)
+    assert train.require_geometry("a test").items.tolist() == ["a", "b"]
+    assert calls == [2]
+    fixed = Dataset(ratings, ItemGeometry.from_vectors(["b", "a", "c"], np.eye(3)))
+    assert fixed.take_items(np.array([0, 2])).require_geometry("a test").items.tolist() == ["a", "c"]
+
+
 def test_without_geometry_or_folds():
     data = Dataset(ratings_of(["a"]), name="mine")
     assert data.geometry is None

@@ -324,8 +324,9 @@ class Dataset:
         A geometry that is a function of the ratings is made again, from these.
         """
         ratings = self.ratings.take(items=items)
-        follows = self._geometry is None or geometry_follows_ratings(self)
-        geometry = self._geometry if follows else self.require_geometry("a part of it").take(items)
+        geometry = self._geometry
+        if isinstance(geometry, ItemGeometry):
+            geometry = geometry.take(items)
         catalog = self.catalog.aligned(ratings.items)
         return self._with(ratings=ratings, catalog=catalog, _geometry=geometry, _folds=None)
 
