@@ -77,3 +77,13 @@ def test_a_mean_that_is_not_a_number_is_refused(model):
     similarity, settings, facts, arrays = parts(model)
     with pytest.raises(InputError, match="mean"):
         restored(similarity, settings, {**facts, "mean": float("nan")}, arrays)
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_a_part_of_a_matrix_is_not_enough(model, name):
+    *given, arrays = parts(model)
+    if f"{name}.data" not in arrays:
+        pytest.skip("this model has no such matrix")
+    for part in ("data", "indices", "indptr"):
+        with pytest.raises((InputError, KeyError), match=name.partition(".")[0]):
+            restored(*given, {key: one for key, one in arrays.items() if key != f"{name}.{part}"})

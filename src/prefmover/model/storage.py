@@ -336,7 +336,7 @@ def _sparse(arrays: Arrays, name: str, sizes: dict[str, int]) -> Any:
     """Return a sparse matrix from its stored arrays, checked; None if it was not stored."""
     from scipy.sparse import csr_array
 
-    if f"{name}.data" not in arrays:
+    if not any(f"{name}.{part}" in arrays for part in PARTS):
         return None
     declared = SPARSE[name]
     data, indices, indptr = (arrays[f"{name}.{part}"] for part in PARTS)
