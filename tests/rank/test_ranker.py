@@ -26,14 +26,17 @@ def fitted(data, measure="pmd", changes=None, **options):
     return Recommender(measure, ranking=settings, **options).fit(data)
 
 
-def twin(data, K, likes):
-    """The scores of slow twins."""
+def twin(data, K, ranker):
+    """The scores of slow twins; taste factors have tests of their own."""
+    likes = ranker.likes.data
     Y, vectors, penalties = oracle.likes(data.ratings), data.geometry.vectors, (3.0 * (likes**2).mean(), 0.5)
     rated = np.unique(data.ratings.matrix.indices)
     content = SETTINGS.content * oracle.content_weights(data.geometry.block(), rated)
     seen = data.ratings.matrix.toarray() > 0
     Z = oracle.rows(Y, seen, SETTINGS.discount, SETTINGS.features, vectors)
     items, users = oracle.two_sides(Y, K, *penalties, content, Z)
+    assert ranker.factors.scale == pytest.approx(SETTINGS.factors * (likes**2).mean() ** 0.5)
+    items += ranker.factors.scores(data.ratings.matrix)
     return items, users + oracle.popularity(Y, seen, SETTINGS.popularity)
 
 
@@ -74,16 +77,18 @@ def test_every_measure_makes_the_kernel(data, measure):
     K = W @ (vectors[:, large] / spectrum[large]) @ vectors[:, large].T @ W.T
     size = np.sqrt(np.maximum(np.diagonal(K), 1.0))
     K = K / size / size[:, None]
-    items, users = twin(data, K, ranker.likes.data)
+    items, users = twin(data, K, ranker)
     found = ranker.block(everyone)
     assert found.items == pytest.approx(items, abs=1e-4)
     assert found.users == pytest.approx(users, abs=2e-3 * max(1.0, np.abs(users).max()))
 
 
+FACTORS_ONLY = {"item_penalty": None, "user_penalty": None, "content": 0.0, "popularity": 0.0}
 MODELS = {
     "two sides": fitted,
     "item side": lambda data: fitted(data, changes={"user_penalty": None}),
-    "user side": lambda data: fitted(data, changes={"item_penalty": None, "content": 0.0}),
+    "user side": lambda data: fitted(data, changes={"item_penalty": None, "content": 0.0, "factors": 0.0}),
+    "taste factors": lambda data: fitted(data, changes=FACTORS_ONLY),
     "most liked": lambda data: fitted(data, changes={"item_penalty": None, "user_penalty": None}),
     "few landmarks": lambda data: fitted(data, landmarks=6),
     "a similarity": lambda data: fitted(data, "pcc"),
@@ -240,7 +245,7 @@ def test_implicit_feedback(played):
     model = fitted(played)
     ranker, everyone = model.ranker_, np.arange(played.n_users)
     D = ranker.similarity.exact_values(everyone, everyone)
-    items, users = twin(played, np.exp(-2.5 * D), ranker.likes.data)
+    items, users = twin(played, np.exp(-2.5 * D), ranker)
     found = ranker.block(everyone)
     assert found.items == pytest.approx(items, abs=1e-4)
     assert found.users == pytest.approx(users, abs=2e-3)

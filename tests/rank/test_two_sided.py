@@ -51,6 +51,7 @@ def test_the_worked_example():
         content=0,
         weight="exponential(2)",
         user_penalty=1,
+        factors=0,
         popularity=0,
     )
     model = Recommender(ranking=settings).fit(worked_example())

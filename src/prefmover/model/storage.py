@@ -41,6 +41,7 @@ from prefmover.predict.low_rank import MIN_EIGENVALUE, LowRankKernel
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.solver import Coefficients
 from prefmover.rank.ease import ItemSide, SimilarItems
+from prefmover.rank.factors import TasteFactors
 from prefmover.rank.two_sided import RankingSettings, TwoSidedRanker, UserSide
 
 __all__ = [
@@ -94,6 +95,7 @@ ARRAYS: dict[str, Array] = {
     "ranking.user_weights": Array(np.float32, ("rank of the ranking", "items")),
     "ranking.modeled": Array(np.int64, ("modeled",), below="items"),
     "ranking.features": Array(np.float32, ("features of the item side", "modeled")),
+    "ranking.factors": Array(np.float32, ("items", "factors")),
     "ranking.right": Array(np.float32, ("rows of the item side", "modeled")),
     "ranking.diagonal": Array(np.float32, ("modeled",)),
     **_kernel("rating.kernel", "users", "landmarks", "rank of the users"),
@@ -239,6 +241,8 @@ def fitted_arrays(model: Estimator) -> dict[str, npt.NDArray[Any]]:
         sparse |= _named("ranking", items, "likes", "sparse")
         sparse["ranking.similar"] = None if ranker.similar is None else ranker.similar.weights
         found["landmark_self_values"] = ranker.landmark_self_values
+        if ranker.factors is not None:
+            found["ranking.factors"] = ranker.factors.vectors
     if isinstance(predictor := model._predictor, KernelPredictor):
         found |= _named("rating.kernel", predictor.kernel, *KERNEL)
         found |= _named("rating.items", predictor.items, "landmarks", *KERNEL)
@@ -256,8 +260,10 @@ def fitted_facts(model: Estimator) -> dict[str, Any]:
     facts: dict[str, Any] = {"calibration": None, "heads": model.heads_}
     if isinstance(predictor, KernelPredictor):
         facts["mean"] = predictor.solved.mean
-    if isinstance(model._ranker, TwoSidedRanker):
-        facts["adds"] = model._ranker.adds
+    if isinstance(ranker := model._ranker, TwoSidedRanker):
+        facts["adds"] = ranker.adds
+        if ranker.factors is not None:
+            facts["factors"] = {name: getattr(ranker.factors, name) for name in ("unit", "unrated", "scale")}
     if calibration is not None:
         facts["calibration"] = {**asdict(calibration), "coefficients": calibration.coefficients.tolist()}
     return facts
@@ -294,7 +300,7 @@ def restored(
     )
     ranker, predictor = None, None
     if "ranking" in heads:
-        ranker = _ranker(similarity, settings["ranking"], facts.get("adds"), arrays, matrices)
+        ranker = _ranker(similarity, settings["ranking"], facts, arrays, matrices)
     if "rating" in heads:
         predictor = _predictor(similarity, settings["rating"], facts["mean"], arrays)
     return similarity, predictor, ranker
@@ -355,12 +361,18 @@ def _sparse(arrays: Arrays, name: str, sizes: dict[str, int]) -> Any:
 def _ranker(
     similarity: UserSimilarity,
     settings: RankingSettings,
-    adds: Any,
+    facts: Mapping[str, Any],
     arrays: Arrays,
     matrices: Mapping[str, Any],
 ) -> TwoSidedRanker:
-    if not isinstance(adds, float) or not np.isfinite(adds):
-        raise InputError(f"adds is damaged: {adds!r} is not a finite number")
+    numbers: dict[str, Any] = {"adds": facts.get("adds")}
+    if settings.factors:
+        numbers |= {name: (facts.get("factors") or {}).get(name) for name in ("unit", "unrated", "scale")}
+    for name, number in numbers.items():
+        if not isinstance(number, float) or not np.isfinite(number):
+            raise InputError(f"{name} is damaged: {number!r} is not a finite number")
+    adds, *of_factors = numbers.values()
+    factors = TasteFactors(arrays["ranking.factors"], *of_factors) if of_factors else None
     kernel = _restored_kernel(arrays, "ranking.kernel", similarity.landmarks)
     penalty = np.inf if settings.user_penalty is None else float(settings.user_penalty)
     user_side = UserSide(kernel, penalty, arrays["ranking.inverse"], arrays["ranking.user_weights"])
@@ -372,7 +384,7 @@ def _ranker(
         raise InputError("ranking.similar is damaged: an item is not similar to itself")
     mixtures = None if similar is None else SimilarItems(similar)
     self_values = arrays["landmark_self_values"]
-    return TwoSidedRanker(similarity, mixtures, settings, self_values, item_side, user_side, adds)
+    return TwoSidedRanker(similarity, mixtures, settings, self_values, item_side, user_side, adds, factors)
 
 
 def _predictor(

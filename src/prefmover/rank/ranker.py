@@ -102,7 +102,7 @@ class Ranker(PickledFields, ABC):
 
     @abstractmethod
     def _terms(self, state: UserState, items: Ints, users: Ints) -> tuple[Any, Floats]:
-        """Return what a like of 1 of each rated item would add, and what users add, to scores of items.
+        """Return what each rated item, and what each user, adds to scores of items.
 
         There may be more rows, after those of ``users``.
         """
@@ -159,6 +159,11 @@ class Ranker(PickledFields, ABC):
         """Return the likes of one user, (1, n_items)."""
         return self.likes[[state.position]] if state.guest is None else likes_from(state.guest, self.taken)
 
+    def own_ratings(self, state: UserState) -> Sparse:
+        """Return the ratings of one user, (1, n_items)."""
+        matrix = self.similarity.data.ratings.matrix
+        return matrix[[state.position]] if state.guest is None else state.guest.matrix
+
     def block(self, users: Ints) -> SideScores:
         """Return the scores of users of the data, (users, n_items); without ratings, mean likes."""
         scores, empty = self._filled(self._block(users)), np.diff(self.likes.indptr)[users] == 0
@@ -181,14 +186,13 @@ class Ranker(PickledFields, ABC):
 
         The sums over the ratings, and over all users, are the scores.
         """
-        likes = self.own_likes(state).data[:, None]
         if self.similar is None or not self.similar.is_unrated[items].any():
             of_likes, of_users = self._terms(state, items, users)
         else:
             needed, mixtures = self.similar.mixtures(items)
             terms = self._terms(state, needed, users)
             of_likes, of_users = (np.asarray(part, np.float64) @ mixtures for part in terms)
-        return ScoreTerms(likes * of_likes, of_users[: len(users)])
+        return ScoreTerms(of_likes, of_users[: len(users)])
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ The search begins with the defaults, and changes one setting at a time; a change
 margin. (A plain maximum would follow the last bits of products, which other processors add up in another
 order.) It goes on in one direction while that helps, and a penalty that is never large enough leaves its side
 out. With the last third of its budget, it tries each part of the model alone (the item side, the user side,
-similar content, what most people like) and goes on from the best.
+similar content, what most people like, taste factors) and goes on from the best.
 
 Scores of a trial are rounded before they are sorted (:data:`STEP`). So items whose scores are equal but for
 rounding stay in the order of their positions, and another processor finds the same nDCG.
@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from prefmover._typing import Bools, Floats, Ints, Progress
+from prefmover._typing import Bools, Floats, Ints, Progress, Singles
 from prefmover.data.ratings import Ratings
 from prefmover.data.splits import Split, hashed, random_split, take_part
 from prefmover.dataset import Dataset
@@ -42,6 +42,7 @@ from prefmover.rank.ranker import LIKES, Likes, likes_from
 from prefmover.rank.two_sided import (
     RankingSettings,
     everybody_adds,
+    fit_factors,
     fit_item_side,
     fit_user_side,
     mean_squared_like,
@@ -76,16 +77,19 @@ SAMPLE_SEED = 21
 STEP = 2.0**-14  # of scores, in units of a typical like: some hundred times the error of single precision
 
 ALONE: tuple[dict[str, Any], ...] = (
-    {"user_penalty": None},
-    {"item_penalty": None, "content": 0.0},
-    {"item_penalty": None, "user_penalty": None, "content": 1.0},
-    {"item_penalty": None, "user_penalty": None, "content": 0.0, "popularity": 1.0},
+    {"user_penalty": None, "factors": 0.0},
+    {"item_penalty": None, "content": 0.0, "factors": 0.0},
+    {"item_penalty": None, "user_penalty": None, "content": 1.0, "factors": 0.0},
+    {"item_penalty": None, "user_penalty": None, "content": 0.0, "factors": 0.0, "popularity": 1.0},
+    {"item_penalty": None, "user_penalty": None, "content": 0.0, "factors": 1.0},
 )
 """The parts of the model alone; the last is the most liked items."""
 
 LADDERS: dict[str, tuple[Any, ...]] = {
     "item_penalty": (5.0, 15.0, 50.0, 150.0, 500.0, 1500.0, 5000.0, 15000.0, None),
     "user_penalty": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, None),
+    "factors": (0.0, 0.1, 0.3, 1.0, 3.0),
+    "unrated": (0.01, 0.03, 0.1, 0.3, 1.0),
     "popularity": (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0),
     "features": (0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0),
     "content": (0.0, 0.1, 0.3, 1.0, 3.0),
@@ -237,6 +241,8 @@ class _Search:
                     continue
                 if name in ("features", "discount") and self.best.item_penalty is None:
                     continue
+                if name == "unrated" and not self.best.factors:
+                    continue
                 if len(self.values) < limit:
                     self.walk(name, ladder)
 
@@ -268,18 +274,22 @@ class _Trials:
 
     def ndcg(self, s: RankingSettings, n: int = N) -> float:
         """Return the mean nDCG@n of the judged users, with the two sides that a fit would have."""
-        items = replace(s, weight=None, user_penalty=None, popularity=0.0)
+        items = replace(s, weight=None, user_penalty=None, popularity=0.0, factors=0.0, unrated=0.0)
         side = self._last(self._item_side, items)
         kernel, likes = self._last(self._kernel, s.weight), self._last(self._likes, s.likes)
         user_side = fit_user_side(likes, side, kernel, s.user_penalty, self.n_threads)
         popular = np.bincount(likes.indices, likes.data, likes.shape[1]).astype(np.float32)
         popular *= np.float32(everybody_adds(likes, s))
-        step, values = np.float32(STEP * mean_squared_like(likes) ** 0.5), []
+        unit = np.float32(mean_squared_like(likes) ** 0.5)
+        factors = self._last(self._factors, s.unrated) if s.factors else None
+        step, values = np.float32(STEP) * unit, []
         for block in slices(len(self.part.users), BLOCK_USERS):
             users = self.part.users[block]
             rows = likes[users]
             scores = side.scores(rows)
             scores += user_side.own_scores(users, rows.toarray().astype(np.float32) - scores) + popular
+            if factors is not None:
+                scores += np.float32(s.factors) * unit * factors[block]
             scores[np.repeat(np.arange(len(users)), np.diff(rows.indptr)), rows.indices] = -np.inf
             values.append(ndcg(np.rint(scores / step), self.part.relevant[block], n))
         return float(np.concatenate(values).mean())
@@ -294,6 +304,11 @@ class _Trials:
 
     def _likes(self, taken: Likes) -> Any:
         return likes_from(self.data.ratings, taken)
+
+    def _factors(self, unrated: float) -> Singles:
+        """Return the scores of taste factors for the judged users."""
+        factors = fit_factors(self.data, unrated, self.n_threads)
+        return factors.scores(self.data.ratings.matrix[self.part.users], n_threads=self.n_threads)
 
     def _item_side(self, s: RankingSettings) -> ItemSide:
         return fit_item_side(self._last(self._likes, s.likes), self.data.geometry, s, self.n_threads)

@@ -7,8 +7,10 @@ ranked by a score of two parts, each of which is a sum that can be shown:
           + \underbrace{\sum_{v \ne u} (K_{uv} A_{vj} + p y_{vj})}_{\text{because } v
           \text{, who is like you, liked it}}
 
-where p is what everybody's like adds, however different they are: with one rating or two, what most people
-like says more than anything else, and it counts less and less as a user's ratings add up.
+The weights B are those of a regression over items; to them are added, for each user, the weights of taste
+factors (:mod:`prefmover.rank.factors`). p is what everybody's like adds, however different they are: with one
+rating or two, what most people like says more than anything else, and it counts less and less as a user's
+ratings add up.
 
 The item side (:mod:`prefmover.rank.ease`) is fitted to the likes, the user side to what the item side leaves.
 Items without ratings are scored through similar ones. Users without ratings get the mean likes of all users.
@@ -42,6 +44,7 @@ from typing import Any, Self
 import numpy as np
 
 from prefmover._typing import Floats, Ints, Singles, Sparse
+from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import weight
@@ -50,12 +53,15 @@ from prefmover.predict.predictor import UserState
 from prefmover.predict.similarity import LandmarkValues, UserSimilarity
 from prefmover.predict.solver import sum_rows
 from prefmover.rank.ease import ItemSide, SimilarItems, feature_rows, similar_content
+from prefmover.rank.factors import TasteFactors
 from prefmover.rank.ranker import LIKES, Likes, NearerThan, Ranker, SideScores, likes_from
 
 __all__ = [
     "RankingSettings",
     "TwoSidedRanker",
     "UserSide",
+    "everybody_adds",
+    "fit_factors",
     "fit_item_side",
     "fit_user_side",
     "mean_squared_like",
@@ -85,6 +91,11 @@ class RankingSettings:
         for PMD, and the measure's own rule for others.
     user_penalty
         λ of the user side. None leaves it out.
+    factors
+        What scores of taste factors are multiplied by, in units of the root mean squared like; see
+        :mod:`prefmover.rank.factors`. 0 leaves them out.
+    unrated
+        α of the taste factors: how much it says that a user has not rated an item.
     popularity
         What the most liked item gets for that, in units of the root mean squared like; others get less in
         proportion to the sum of their likes.
@@ -97,6 +108,8 @@ class RankingSettings:
     content: float = 0.1
     weight: str | None = None
     user_penalty: float | None = 10.0
+    factors: float = 0.3
+    unrated: float = 0.1
     popularity: float = 0.03
 
     def __post_init__(self) -> None:
@@ -104,7 +117,7 @@ class RankingSettings:
             raise InputError(f"likes is {self.likes!r}; choose one of {', '.join(LIKES)}")
         if self.weight is not None:
             weight(self.weight)
-        for name in ("discount", "features", "content", "popularity"):
+        for name in ("discount", "features", "content", "factors", "unrated", "popularity"):
             value = getattr(self, name)
             if not 0 <= value < np.inf:
                 raise InputError(f"{name} is {value!r}; give a number from 0")
@@ -244,6 +257,14 @@ def fit_item_side(
     return ItemSide.fit(rows, penalty, features, content)
 
 
+def fit_factors(data: Dataset, unrated: float, n_threads: int | None = None) -> TasteFactors:
+    """Return the taste factors of the ratings of a data set, with the features of its items."""
+    ratings, geometry, features = data.ratings, data.geometry, None
+    if geometry is not None and ratings.n_ratings:
+        features = feature_rows(geometry, np.unique(ratings.matrix.indices).astype(np.int64))
+    return TasteFactors.fit(ratings.matrix, unrated, features, n_threads=n_threads)
+
+
 def fit_user_side(
     likes: Sparse,
     item_side: ItemSide,
@@ -269,6 +290,7 @@ class TwoSidedRanker(Ranker):
     item_side: ItemSide
     user_side: UserSide
     adds: float  # what a like of 1 of any user adds to the score of an item
+    factors: TasteFactors | None = None
 
     @classmethod
     def fit(cls, similarity: UserSimilarity, settings: RankingSettings, compared: LandmarkValues) -> Self:
@@ -281,8 +303,11 @@ class TwoSidedRanker(Ranker):
         user_side = fit_user_side(likes, item_side, kernel, settings.user_penalty, n_threads)
         similar = SimilarItems.fit(np.unique(likes.indices).astype(np.int64), geometry)
         own_values = compared.self_values[compared.landmarks]
-        adds = everybody_adds(likes, settings)
-        return cls(similarity, similar, settings, own_values, item_side, user_side, adds)
+        adds, factors = everybody_adds(likes, settings), None
+        if settings.factors:
+            scale = settings.factors * mean_squared_like(likes) ** 0.5
+            factors = replace(fit_factors(data, settings.unrated, n_threads), scale=scale)
+        return cls(similarity, similar, settings, own_values, item_side, user_side, adds, factors)
 
     @property
     def taken(self) -> Likes:
@@ -306,13 +331,18 @@ class TwoSidedRanker(Ranker):
         rows = self.likes[users]
         own, items = rows.toarray().astype(np.float32), self.item_side.scores(rows)
         others = self.user_side.own_scores(users, own - items)
+        if self.factors is not None:
+            items += self.factors.scores(self.similarity.data.ratings.matrix[users])
         return SideScores(items, others + np.float32(self.adds) * (self.total_likes - own))
 
     def _scores(self, state: UserState) -> SideScores:
         if state.guest is None:
             return self._block(np.array([state.position]))
         users = self.user_side.scores(self.placed(state)[None]) + np.float32(self.adds) * self.total_likes
-        return SideScores(self.item_side.scores(self.own_likes(state)), users)
+        items = self.item_side.scores(self.own_likes(state))
+        if self.factors is not None:
+            items += self.factors.scores(state.guest.matrix)
+        return SideScores(items, users)
 
     def like_minded(self, state: UserState, k: int) -> Ints:
         """Return the k users with the largest K_uv, largest first, if the measure is defined for them."""
@@ -353,7 +383,10 @@ class TwoSidedRanker(Ranker):
         return self.similarity.to_landmarks(self.similarity.data.ratings.take(users=[state.position]))[0]
 
     def _terms(self, state: UserState, items: Ints, users: Ints) -> tuple[Any, Floats]:
-        rated = self.own_likes(state).indices.astype(np.int64)
+        own = self.own_likes(state)
+        terms: Floats = own.data[:, None] * self.item_side.weights(own.indices.astype(np.int64), items)
+        if self.factors is not None:
+            terms = terms + self.factors.weights(self.own_ratings(state), items)
         rows = np.append(users, max(state.position, 0))  # also the user's own row
         likes, features = self.likes[rows], self.user_side.kernel.features[rows]
         some = likes[:, items].toarray().astype(np.float32)
@@ -361,7 +394,7 @@ class TwoSidedRanker(Ranker):
         rest -= features @ self.user_side.weights[:, items]  # R - ΦW
         parts = self.user_side.parts(self.placed(state), state.position, rest, rows)
         parts += self.adds * some * (rows != state.position)[:, None]
-        return self.item_side.weights(rated, items), parts
+        return terms, parts
 
     def with_data(
         self, similarity: UserSimilarity, users: Ints, compared: list[tuple[Floats, float]] | None
@@ -391,4 +424,5 @@ class TwoSidedRanker(Ranker):
         item_side, side = self.item_side.with_items(similarity.data.n_items), self.user_side
         none = np.zeros((len(side.weights), item_side.n_items - self.item_side.n_items), np.float32)
         side = replace(side, weights=np.concatenate([side.weights, none], axis=1))
-        return replace(super().with_items(similarity), item_side=item_side, user_side=side)
+        factors = None if self.factors is None else self.factors.with_items(similarity.data.n_items)
+        return replace(super().with_items(similarity), item_side=item_side, user_side=side, factors=factors)
