@@ -28,6 +28,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from prefmover._table import html_table
 from prefmover._typing import Bools, Floats, Ids, Ints
 from prefmover.data.columns import read_columns
 from prefmover.data.file_options import FileOptions, named_in_file_options
@@ -397,6 +398,19 @@ class Dataset:
         if self._folds is None:
             raise InputError(f"{self.name or 'this data set'} has no published folds; use random_split")
         return self._folds(self.ratings)
+
+    def _repr_html_(self) -> str:
+        per_user, per_item = np.diff(self.ratings.matrix.indptr), self.ratings_per_item
+        most = np.argsort(-per_item, kind="stable")[:3].tolist()
+        made = geometry_if(self, False)
+        later = "their ratings" if geometry_follows_ratings(self) else "distances that are made when needed"
+        between = made.name if made else later if callable(self._geometry) else "nothing"
+        titles = ", ".join(f"{self.catalog.label(k)} ({per_item[k]:,})" for k in most)
+        rows = [(f"most rated {self.item_noun}s", titles), (f"{self.item_noun}s compared by", between)]
+        if self.n_users:
+            low, middle, high = np.quantile(per_user, [0, 0.5, 1])
+            rows.insert(0, (f"ratings per {self.user_noun}", f"{low:,.0f} to {high:,.0f}, median {middle:g}"))
+        return html_table(repr(self), ("ratings", ""), rows)
 
     def __repr__(self) -> str:
         sizes = repr(self.ratings).removeprefix("Ratings(")

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from prefmover._table import Tabular
 from prefmover._typing import Floats, Ids, Ints
 from prefmover.data.columns import Columns, frame_columns, numbers, read_columns
 from prefmover.data.delimited import Origin
@@ -50,7 +51,7 @@ __all__ = ["Ratings", "Scale", "from_columns", "one_user", "row_numbers"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Ratings:
+class Ratings(Tabular):
     """An immutable table of ratings, users x items.
 
     Build one with :meth:`read`, :meth:`from_frame`, :meth:`from_arrays` or :meth:`from_csr`.
@@ -424,8 +425,7 @@ class Ratings:
     def to_arrow(self) -> Any:
         """Return a `pyarrow.Table` with columns user, item and rating, sorted by user and item.
 
-        For implicit feedback, the third column is ``strength``. ``polars.from_arrow(table)`` and
-        ``table.to_pandas()`` convert the table.
+        For implicit feedback, the third column is ``strength``.
         """
         import pyarrow as pa
 

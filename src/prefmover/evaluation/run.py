@@ -23,6 +23,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from prefmover._format import duration
+from prefmover._table import Tabular
 from prefmover._typing import Floats, Progress
 from prefmover.data.cold_start import cold_items, new_people, people_share
 from prefmover.data.public_split import public_split, read_codes
@@ -67,7 +68,7 @@ COLUMNS: dict[Task, tuple[tuple[str, str, str], ...]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation:
+class Evaluation(Tabular):
     """The records of an experiment: one for each task, split and recommender, with all K or lengths of lists.
 
     ``experiment`` has the settings, ``data`` identifies the data, and ``folder`` is that of the run (None in
@@ -86,10 +87,7 @@ class Evaluation:
         return len(self.records)
 
     def to_arrow(self) -> Any:
-        """Return a `pyarrow.Table` with one row per split, recommender and K, or length of lists.
-
-        ``polars.from_arrow(table)`` and ``table.to_pandas()`` convert it.
-        """
+        """Return a `pyarrow.Table` with one row per split, recommender and K, or length of lists."""
         return record_table(self.records)
 
     def summary(self, task: Task | None = None) -> Any:

@@ -13,10 +13,10 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from prefmover._format import counted
+from prefmover._table import Tabular, html_table
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
-from prefmover.explain.text import html_table
 from prefmover.measures import MEASURES, Measure, find_measure
 from prefmover.measures.breakdown import Flow, PairBreakdown, breakdown, with_ids
 
@@ -31,7 +31,7 @@ MAX_TERMS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UserExplanation(PairBreakdown):
+class UserExplanation(PairBreakdown, Tabular):
     """Why two users are as close as they are: the breakdown of a measure, for people.
 
     Users and items are ids. The flows are those of a transport plan, or the largest 100 terms of another

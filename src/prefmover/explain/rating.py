@@ -8,7 +8,8 @@ from math import fsum, isnan
 from typing import TYPE_CHECKING, Any
 
 from prefmover._format import counted
-from prefmover.explain.text import html_table, lines_of_parts
+from prefmover._table import Tabular, html_table
+from prefmover.explain.text import lines_of_parts
 from prefmover.predict.predictor import Baseline, Contribution, Prediction
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ __all__ = ["RatingExplanation"]
 
 
 @dataclass(frozen=True, slots=True)
-class RatingExplanation:
+class RatingExplanation(Tabular):
     """The baselines and contributions that add up to a predicted rating.
 
     Attributes

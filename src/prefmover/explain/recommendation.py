@@ -14,7 +14,8 @@ from math import floor, isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prefmover._format import counted
-from prefmover.explain.text import html_table, lines_of_parts
+from prefmover._table import Tabular, html_table
+from prefmover.explain.text import lines_of_parts
 from prefmover.rank.recommendations import Recommendation
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class Others:
 
 
 @dataclass(frozen=True, slots=True)
-class RecommendationExplanation:
+class RecommendationExplanation(Tabular):
     """The reasons for a recommendation, which add up to its score.
 
     Attributes

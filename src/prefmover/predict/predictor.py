@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from prefmover._format import counted
 from prefmover._pickled import PickledFields
+from prefmover._table import Tabular
 from prefmover._typing import Bools, Floats, Ints, Progress
 from prefmover.data.ratings import Ratings
 from prefmover.data.scale import Scale
@@ -126,7 +127,7 @@ class Prediction:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Predictions:
+class Predictions(Tabular):
     """Predicted ratings of many (user, item) pairs: a table, each row of which is a :class:`Prediction`.
 
     Its columns are the fields of a prediction. Ids are as they were passed; ``how`` has positions in

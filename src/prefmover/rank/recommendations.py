@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prefmover._format import counted
+from prefmover._table import SHOWN, Tabular, html_table
 from prefmover._typing import Floats, Ints
 from prefmover.data.file_options import check_whole_number
 from prefmover.dataset import Dataset
@@ -90,7 +91,7 @@ class Recommendation:
 RECOMMENDATION_FIELDS = [one.name for one in fields(Recommendation) if one.name != "why"]
 
 
-class ItemList(Sequence[Listed]):
+class ItemList(Sequence[Listed], Tabular):
     """Recommended items, the best first, in a dataclass with a field ``_items``; slices are of its class."""
 
     __slots__ = ()
@@ -139,12 +140,21 @@ class Recommendations(ItemList[Recommendation]):
             columns[name] = pa.array([getattr(one, name) for one in self], kind)
         return pa.table(columns)
 
+    def _repr_html_(self) -> str:
+        head = ("", "recommended", "score", "predicted rating", "ratings", "why")
+        rows = [
+            (k, one.title, f"{one.score:.3f}", "" if one.rating is None else f"{one.rating:.2f}",
+             f"{one.n_ratings:,}", "; ".join(one.reasons))
+            for k, one in enumerate(self, 1)
+        ]  # fmt: skip
+        return html_table(f"Recommended for {self.user}", head, rows)
+
     def __repr__(self) -> str:
         return f"Recommendations({self.user!r}, {self._titles()})"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RecommendationTable(Sequence[Recommendations]):
+class RecommendationTable(Sequence[Recommendations], Tabular):
     """Recommended items for many users: a table, each row of which is the list of one user.
 
     Attributes
@@ -219,6 +229,14 @@ class RecommendationTable(Sequence[Recommendations]):
                 "how": pa.array([HOW[code] for code in self.how[there].tolist()], pa.string()),
             }
         )
+
+    def _repr_html_(self) -> str:
+        n = min(5, self.positions.shape[1])
+        titles = [[one.title for one in best[:n]] for best in self[:SHOWN]]
+        rows = [(user, *row, *[""] * (n - len(row))) for user, row in zip(self.users, titles, strict=False)]
+        shown = f"the first {n} for each of the first {len(rows)}"
+        title = f"{self.positions.shape[1]} items for {counted(len(self), 'user')}: {shown}"
+        return html_table(title, ("user", *range(1, n + 1)), rows)
 
     def __repr__(self) -> str:
         return f"RecommendationTable({counted(len(self), 'user')} x {self.positions.shape[1]} items)"

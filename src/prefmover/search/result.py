@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 import numpy as np
 import numpy.typing as npt
 
+from prefmover._format import counted
+from prefmover._table import SHOWN, Tabular, html_table
 from prefmover._typing import Floats, Ids, Ints
 from prefmover.data.ids import IdIndex
 from prefmover.data.preferences import Csr, indptr_from_counts
@@ -236,7 +238,7 @@ class Neighbor:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class NeighborList(Sequence[Neighbor]):
+class NeighborList(Sequence[Neighbor], Tabular):
     """The neighbors of the query ``user``, nearest first: a sequence of :class:`Neighbor`.
 
     ``users`` are the neighbors' ids, and ``values`` their distances or similarities (``value_name``).
@@ -272,12 +274,16 @@ class NeighborList(Sequence[Neighbor]):
         neighbors = [{"user": near.user, self.value_name: near.value} for near in self]
         return {"user": self.user, "neighbors": neighbors}
 
+    def _repr_html_(self) -> str:
+        rows = [(k, near.user, f"{near.value:.4f}") for k, near in enumerate(self, 1)]
+        return html_table(f"Nearest to {self.user}", ("", "neighbor", self.value_name), rows)
+
     def __repr__(self) -> str:
         return f"[{', '.join(map(repr, self))}]"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Neighbors:
+class Neighbors(Tabular):
     """The neighbors of many users: nearest first, ties in the order of the users.
 
     Attributes
@@ -420,6 +426,17 @@ class Neighbors:
     def _cells(self) -> tuple[Ints, Ints]:
         rows = np.repeat(np.arange(len(self.users)), self.counts)
         return rows, np.arange(len(self.neighbors)) - self.indptr[rows]
+
+    def _repr_html_(self) -> str:
+        lists = [self._list(k)[:5] for k in range(min(SHOWN, len(self)))]
+        n = max(map(len, lists), default=0)
+        rows = [
+            [one.user, *(f"{near.user} ({near.value:.4f})" for near in one), *[""] * (n - len(one))]
+            for one in lists
+        ]
+        shown = f"the nearest {n} of each of the first {len(rows)}, with {self.value_name}"
+        title = f"Neighbors of {counted(len(self), 'user')}: {shown}"
+        return html_table(title, ("user", *range(1, n + 1)), rows)
 
     def __repr__(self) -> str:
         sizes = f"{len(self.users):,} users, {len(self.neighbors):,} neighbors"
