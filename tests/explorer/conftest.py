@@ -79,9 +79,7 @@ def settled(page):
     from playwright.sync_api import expect
 
     page.locator("main h1").wait_for()
-    page.wait_for_function(
-        "import('/assets/lib/routes.js').then(({ shown }) => shown.hash === location.hash)"
-    )
+    page.wait_for_function("document.getElementById('main').dataset.shows === location.hash")
     expect(page.locator("[aria-busy]")).to_have_count(0)
     return page
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from prefmover.explain.plot import COLOR_MAP, color_position
-from prefmover.server.app import read_assets
+from prefmover.server.pages import STYLES, explorer, read_assets
 
 FOLDER = Path(str(files("prefmover.server"))) / "explorer"
 FILES = {
@@ -56,16 +56,31 @@ def test_no_inline_script_or_style():
 
 
 def test_everything_named_is_there():
-    named = set(re.findall(r"\"assets/([\w./-]+)", FILES["index.html"]))
+    named = {"main.js", "index.html", "favicon.svg", *STYLES}
     for name in MODULES:
         for path in re.findall(r"from \"(\.[\w./-]+)\"", FILES[name]):
             named.add(posixpath.normpath(posixpath.join(posixpath.dirname(name), path)))
-    assert named == set(FILES) - {"index.html"}
+    assert named == set(FILES)
 
 
-def test_every_file_is_served_in_its_folder():
-    served = {path.removeprefix("/assets/") for path in read_assets() if path.startswith("/assets/")}
-    assert served == set(FILES) - {"index.html"}
+def test_a_page_needs_a_script_and_a_style_sheet_that_browsers_keep():
+    served = read_assets()
+    page = served["/"].body.decode()
+    names = re.findall(r"(?:src|href)=\"(assets/[^\"]+)\"", page)
+    assert [posixpath.basename(name) for name in names] == ["favicon.svg", "explorer.css", "explorer.js"]
+    assert "immutable" not in served["/"].cache_control
+    for name in names[1:]:
+        assert "immutable" in served[f"/{name}"].cache_control
+        assert posixpath.basename(posixpath.dirname(name)) != "assets"  # a digest
+
+
+def test_modules_are_joined_in_the_order_of_their_imports():
+    script = explorer().script
+    assert re.findall(r"^(?:import|export)\b", script, re.MULTILINE) == []
+    place = {name: script.index(f"// {name}\n") for name in MODULES}
+    for name in MODULES:
+        for path in re.findall(r"from \"(\.[\w./-]+)\"", FILES[name]):
+            assert place[posixpath.normpath(posixpath.join(posixpath.dirname(name), path))] < place[name]
 
 
 def test_lib_and_parts_know_nothing_of_pages():

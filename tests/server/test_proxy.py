@@ -3,8 +3,8 @@
 import pytest
 
 from prefmover.errors import InputError
-from prefmover.server.app import read_assets
 from prefmover.server.clients import Clients
+from prefmover.server.pages import read_assets
 from prefmover.server.settings import Settings
 from tests.messages import unnamed
 from tests.server.conftest import is_problem, listening

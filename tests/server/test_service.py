@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from prefmover import Dataset, KNNRecommender, Recommender
 from prefmover.server.answers import Answer
-from prefmover.server.app import read_assets
+from prefmover.server.pages import read_assets
 from prefmover.server.served import ServedModel
 from prefmover.server.service import ENTRY_BYTES, Service
 from prefmover.server.settings import Settings

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
 from importlib.metadata import version
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -20,6 +18,7 @@ from starlette.types import ASGIApp
 from prefmover.data.scale import Scale
 from prefmover.server.answers import Answer
 from prefmover.server.middleware import OPENAPI, Guard
+from prefmover.server.pages import read_assets
 from prefmover.server.problems import Problem
 from prefmover.server.routes import api, health, posts
 from prefmover.server.service import Service
@@ -36,12 +35,6 @@ TAGS = {
     "people": "Questions of one person: a user of the data, or a guest with ratings. Nothing is stored.",
     "pairs": "A person and a user of the data.",
     "groups": "Several users of the data.",
-}
-MEDIA_TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".svg": "image/svg+xml",
 }
 
 
@@ -77,31 +70,6 @@ def create_app(service: Service) -> ASGIApp:
 
 async def _raise(_: Request, error: Exception) -> Response:
     raise error  # the guard answers with a problem
-
-
-def read_assets() -> dict[str, Answer]:
-    """Return the files of the pages by path: the explorer at / and /assets/, the reference at /docs.
-
-    They are read when the service starts. No part of a request ever becomes the path of a file.
-    """
-    package = files("prefmover.server")
-    explorer, reference = dict(_walk(package / "explorer")), dict(_walk(package / "reference"))
-    return {
-        "/": explorer.pop("index.html"),
-        "/favicon.ico": explorer["favicon.svg"],
-        "/docs": reference.pop("index.html"),
-        **{f"/assets/{name}": asset for name, asset in explorer.items()},
-        **{f"/docs/{name}": asset for name, asset in reference.items()},
-    }
-
-
-def _walk(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, Answer]]:
-    for entry in sorted(folder.iterdir(), key=lambda e: e.name):
-        suffix = "." + entry.name.rpartition(".")[2]
-        if entry.is_dir():
-            yield from _walk(entry, f"{prefix}{entry.name}/")
-        elif suffix in MEDIA_TYPES:
-            yield f"{prefix}{entry.name}", Answer.of(entry.read_bytes(), MEDIA_TYPES[suffix], "no-cache")
 
 
 def openapi_schema(scale: Scale, root_path: str = "") -> dict[str, Any]:

@@ -10,7 +10,7 @@ import * as api from "./lib/api.js";
 import { count, noun, setNouns } from "./lib/format.js";
 import { guestRatings } from "./lib/guest.js";
 import { html } from "./lib/html.js";
-import { href, parse, same, shown } from "./lib/routes.js";
+import { href, parse, same, shown, shows } from "./lib/routes.js";
 import * as itemPage from "./pages/item.js";
 import * as likeMinded from "./pages/like_minded.js";
 import * as mapPage from "./pages/map.js";
@@ -63,8 +63,8 @@ function drawPage(model) {
   const route = parse(location.hash);
   const samePage = current?.page === route.page;
   const focused = document.activeElement?.id;
-  heights.set(shown.hash, scrollY);
-  shown.hash = location.hash;
+  heights.set(shown(), scrollY);
+  shows(location.hash);
   leaving.abort();
   leaving = new AbortController();
   if (route.person) {
@@ -123,7 +123,7 @@ function start(model) {
   // popstate comes with the change of the address, so that the old page is never under the new address; while
   // the document is loaded it may come later than hashchange, which is a task of its own.
   for (const event of ["popstate", "hashchange"])
-    addEventListener(event, () => location.hash !== shown.hash && drawPage(model));
+    addEventListener(event, () => location.hash !== shown() && drawPage(model));
   drawPage(model);
 }
 

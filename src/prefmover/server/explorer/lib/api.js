@@ -5,8 +5,8 @@
 
 import { guestRatings, notInterested } from "./guest.js";
 
-const ROOT = new URL("../../api/v1", import.meta.url).pathname; // the pages may be in any folder
-const READY = new URL("../../readyz", import.meta.url);
+const ROOT = new URL("api/v1", document.baseURI).pathname; // the pages may be in any folder
+const READY = new URL("readyz", document.baseURI);
 const CACHE_SIZE = 60;
 const POLL = 700; // ms between two looks at something that is being computed
 const TOKEN = "prefmover.token";

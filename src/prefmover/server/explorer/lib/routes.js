@@ -70,13 +70,16 @@ export function href(route) {
   return `#/${[route.page, ...parts].join("/")}`;
 }
 
+/** Say that the page shows what an address names, as tests and the back button want to know. */
+export const shows = (hash) => (document.getElementById("main").dataset.shows = hash);
+
 /** The address of what is on the page. */
-export const shown = { hash: "" };
+export const shown = () => document.getElementById("main").dataset.shows;
 
 /** Change the address of what is on the page: nothing is drawn, and the history gets no entry. */
 export function rename(address) {
   history.replaceState(null, "", address);
-  shown.hash = location.hash;
+  shows(location.hash);
 }
 
 /** Whether two people are the same. */
