@@ -8,6 +8,7 @@ import pickle
 import numpy as np
 import pytest
 
+from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
 from prefmover.model import storage
 from prefmover.predict.predictor import UserState
@@ -202,6 +203,65 @@ class ModelContract:
             assert model.explain(guest, near[0].user).value == pytest.approx(near[0].value, abs=1e-9)
         restored = pickle.loads(pickle.dumps(guest))
         assert model.recommend(restored, 4).to_dict() == top.to_dict()
+
+    def test_without_some_ratings(self, model, data):
+        """The person is as in data that never had these ratings."""
+        user, items = data.ratings.users[1], data.ratings.items
+        rated = data.ratings[user]
+        gone = list(rated)[1:3]
+        less = model.without(user, gone)
+        assert len(less.rated) == len(rated) - 2
+        best = model.recommend(less, 1000)
+        assert {one.item for one in best} == set(items.tolist()) - set(rated)
+        many = model.recommend_many([user, less, user], 3)
+        assert [[one.item for one in row] for row in many[1:]] == [
+            [one.item for one in row] for row in (best[:3], model.recommend(user, 3))
+        ]
+        self._are_terms(model, less, best[0].why)
+        pairs = [(less, item) for item in items.tolist()]
+        assert all(part.user != user for part in model.explain_rating(*pairs[0]).contributions)
+        one_by_one = model.without(model.without(user, gone[:1]), gone[1:])
+        assert [one.score for one in model.recommend(one_by_one, 3)] == pytest.approx(
+            [one.score for one in best[:3]]
+        )
+        assert model.predict(pairs).ratings == pytest.approx(
+            [model.predict_one(one_by_one, item).rating for _, item in pairs], abs=1e-5
+        )
+        if model.similarity_.measure.uses_others:  # the former row still counts in the means of items
+            return
+        matrix = data.ratings.matrix.copy()
+        matrix[[1], items.searchsorted(gone)] = 0.0
+        matrix.eliminate_zeros()
+        fewer = data.with_ratings(Ratings(matrix, data.ratings.users, items, data.ratings.scale))
+        similarity, at = model.similarity_.updated(fewer), np.array([1])
+        compared = None
+        if len(similarity.landmarks):
+            compared = [similarity.to_landmarks(fewer.ratings.take(users=at))]
+        twin = model.ranker_.with_data(similarity, at, compared)
+        assert model.ranker_.scores(less).total == pytest.approx(twin.block(at).total, abs=2e-4)
+        near = [(one.user, one.value) for one in model.neighbors(less, 5)]
+        positions, values = similarity.nearest(at, 5).row(0)
+        assert [name for name, _ in near] == fewer.ratings.users[positions].tolist()
+        assert [value for _, value in near] == pytest.approx(values.tolist(), abs=1e-9)
+
+    def test_without_nothing_everything_or_what_is_not_there(self, model, data):
+        user, rated = data.ratings.users[1], list(data.ratings[data.ratings.users[1]])
+        new = next(item for item in data.ratings.items.tolist() if item not in rated)
+        whole, state = model._without(model._state(user), np.empty(0, np.int64)), model._state(user)
+        if not model.similarity_.measure.uses_others:
+            same = model.ranker_.scores(state).total
+            assert model.ranker_.scores(whole).total == pytest.approx(same, abs=1e-5)
+        for items, said in (
+            ([new], new),
+            ([], "empty"),
+            (rated, "nothing is left"),
+            ("i01", "list"),
+            ([9], "9"),
+        ):
+            with pytest.raises(InputError, match=said):
+                model.without(user, items)
+        with pytest.raises(InputError, match="nobody"):
+            model.without("nobody", rated[:1])
 
     def test_choices_hold(self, model, data):
         user, counts = data.ratings.users[2], np.bincount(data.ratings.matrix.indices, minlength=data.n_items)

@@ -60,6 +60,20 @@ def test_own_scores_and_parts_are_those_of_a_fit_without_the_row(seed, n, n_item
         assert found.sum(axis=0) == pytest.approx(own[u], abs=2e-4)
 
 
+@given(*sizes)
+def test_own_scores_and_parts_at_another_place_are_those_of_a_fit_without_the_row(seed, n, n_items, penalty):
+    rng = np.random.default_rng(seed)
+    (_, kernel), R = kernel_of(rng, n), rng.normal(size=(n, n_items)).astype(np.float32)
+    side, u, others = fit(kernel, R, penalty), 0, np.arange(1, n)
+    place = np.float32(0.5) * (kernel.features[u] + kernel.features[-1])
+    less = replace(kernel, features=kernel.features[others], unexplained=kernel.unexplained[others])
+    expected = fit(less, R[others], penalty).scores(place)
+    assert side.own_scores(np.array([u]), R[[u]], place[None])[0] == pytest.approx(expected, abs=1e-3)
+    found = side.parts(place, u, R - side.scores(kernel.features), np.arange(n))
+    assert found.sum(axis=0) == pytest.approx(expected, abs=1e-3)
+    assert (found[u] == 0).all()
+
+
 def test_own_scores_with_few_landmarks_are_those_of_a_fit_without_the_row():
     rng = np.random.default_rng(7)
     _, kernel = kernel_of(rng, 12, 4)

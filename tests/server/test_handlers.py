@@ -147,6 +147,28 @@ def test_recommendations(client, model, person):
         assert row["why"] == as_json(expected.why.to_dict(3))
 
 
+def test_what_if_ratings_were_not_there(client, model, data, person):
+    one, body = person
+    gone = list(RATINGS if "ratings" in body else data.ratings[one])[:2]
+    less = model.without(one, gone)
+    answer = ask(client, "recommendations", **body, without=gone, n=6)
+    assert (
+        answer["recommendations"]
+        == ask(client, "recommendations", **body, without=gone[::-1], n=6)["recommendations"]
+    )
+    assert [row["item"] for row in answer["recommendations"]] == [
+        row.item for row in model.recommend(less, 6)
+    ]
+    why = ask(client, "recommendations/why", **body, without=gone, item=gone[0])
+    assert why["score"] == model.explain_recommendation(less, gone[0]).score
+    assert why["rated"] is None
+    wrong = client.post("/api/v1/recommendations", json={**body, "without": ["nothing"]})
+    assert "nothing" in is_problem(wrong, 404)
+    new = answer["recommendations"][0]["item"]
+    wrong = client.post("/api/v1/recommendations", json={**body, "without": [new]})
+    assert new in is_problem(wrong, 422)
+
+
 def test_predictions(client, model, person):
     items, (one, body) = ["heat-1995", "alien-1979", "casablanca-1942"], person
     answer = ask(client, "predictions", **body, items=items)

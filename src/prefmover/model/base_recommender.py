@@ -7,9 +7,11 @@ from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, get_args
 
-from prefmover._typing import Progress
+import numpy as np
+
+from prefmover._typing import Ints, Progress
 from prefmover.data.file_options import check_whole_number
-from prefmover.data.ratings import Ratings
+from prefmover.data.ratings import Ratings, one_user
 from prefmover.errors import InputError
 from prefmover.execution import Executor
 from prefmover.execution.executor import open_executor
@@ -231,7 +233,7 @@ class BaseRecommender(Estimator):
             check_whole_number("k", k)
             found = similarity.nearest_without_common_items(state.who, k)
         else:
-            found = similarity.nearest(state.who, k)
+            found = similarity.nearest(state.who, k, but=state.position)
         positions, values = found.row(0)
         users, value_name = self.data_.ratings.users[positions], similarity.measure.value_name
         return NeighborList(state.name, users, values, value_name)
@@ -290,8 +292,65 @@ class BaseRecommender(Estimator):
     def guest_of(self, one: Ratings) -> UserState:
         """Return the state of a guest whose ratings are a table over the items of the data."""
         self._require_fit()
-        compared = self.similarity_.to_landmarks(one) if len(self.similarity_.landmarks) else None
-        state = UserState(one.users.tolist()[0], -1, *one.row(0), self._fit_id, one, compared)
+        return self._as_guest(UserState(one.users.tolist()[0], -1, *one.row(0), self._fit_id, one))
+
+    def without(self, user: Any, items: Iterable[Any]) -> UserState:
+        """Return the state of the same person without the ratings of some items, to ask "what if".
+
+        The model stays as it is. The person is placed anew by the ratings that are left, as a guest is, and
+        the row that the person has in the data is not a neighbor. So if nothing were taken out, the scores
+        would be the person's own. Every method that takes a user takes the result, :meth:`without` too. The
+        items are not recommended: the person still knows them. (What else the ratings did to the fit, to the
+        weights between items for example, stays. To take that out, fit again.)
+
+        Parameters
+        ----------
+        user
+            Id or :class:`UserState`.
+        items
+            Ids of items that the user has rated. At least one rating must be left.
+
+        Examples
+        --------
+        >>> from prefmover import Recommender, datasets
+        >>> cinema = datasets.load("cinema")
+        >>> model = Recommender().fit(cinema.with_ratings(cinema.ratings.take(users=range(40))))
+        >>> guest = model.guest({"alien-1979": 5, "the-thing-1982": 4.5, "casablanca-1942": 2})
+        >>> less = model.without(guest, ["alien-1979"])
+        >>> less
+        UserState('guest', 2 ratings without 1)
+        >>> "alien-1979" in [one.item for one in model.recommend(less, n=3)]
+        False
+        """
+        state, ratings = self._state(user, known=True), self.data_.ratings
+        if isinstance(items, str) or not isinstance(items, Iterable):
+            raise InputError(f"items is {items!r}; give a list of item ids", argument="items")
+        removed = ratings.item_positions(list(items))
+        unknown = np.setdiff1d(removed, state.rated)
+        if len(unknown):
+            item = ratings.items[unknown[:1]].tolist()[0]
+            raise InputError(f"{state.name!r} has not rated item {item!r}; name items that are rated")
+        if not len(removed):
+            raise InputError("items is empty; give the ids of the ratings to take out", argument="items")
+        return self._without(state, removed)
+
+    def _without(self, state: UserState, removed: Ints) -> UserState:
+        """Return the state without the ratings of items by position."""
+        left = ~np.isin(state.rated, removed)
+        rated, given = state.rated[left], state.given[left]
+        if not given.any():
+            raise InputError(f"nothing is left of {state.name!r} without these ratings; leave at least one")
+        one = one_user(self.data_.ratings, state.name, rated, given)
+        gone = np.union1d(state.removed, removed)
+        less = replace(state, rated=rated, given=given, guest=one, ranking=None, removed=gone)
+        return self._as_guest(less)
+
+    def _as_guest(self, state: UserState) -> UserState:
+        """Return a state whose ratings are those of a guest, placed among the landmarks and solved for."""
+        assert state.guest is not None
+        similarity = self.similarity_
+        compared = similarity.to_landmarks(state.guest) if len(similarity.landmarks) else None
+        state = replace(state, to_landmarks=compared)
         rating = None if self._predictor is None else self._predictor.guest(state)
         return self._placed(replace(state, rating=rating))
 

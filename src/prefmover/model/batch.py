@@ -73,7 +73,7 @@ def best_items(
         part = Lists(lists.positions[block], lists.scores[block], lists.ratings[block], lists.how[block])
         scores: list[SideScores | None] = []
         for row, (values, sides) in enumerate(item_scores(model, some, by, sides=explainer is not None)):
-            chosen = selection.best(values, some[row].rated)
+            chosen = selection.best(values, some[row].seen)
             part.positions[row, : len(chosen)] = chosen
             part.scores[row, : len(chosen)] = values[chosen]
             scores.append(sides)
@@ -104,16 +104,16 @@ def item_scores(
         scored = (ranker.scores(state) for state in states)
         yield from ((one.total[0], one) for one in scored)
         return
-    known = [state.position for state in states if state.position >= 0]
+    known = [state.position for state in states if state.is_whole]
     rows = iter(ranker.block(np.array(known)).total if known else ())
     for state in states:
-        yield next(rows) if state.position >= 0 else ranker.scores(state).total[0], None
+        yield next(rows) if state.is_whole else ranker.scores(state).total[0], None
 
 
 def _add_ratings(predictor: Predictor, states: Sequence[UserState], lists: Lists) -> None:
     """Predict the ratings of all items in the lists: many known users together, others one by one."""
     known = np.array([state.position for state in states], np.int64)
-    together = known >= 0 if len(states) > 1 else np.zeros(1, bool)
+    together = np.array([state.is_whole and len(states) > 1 for state in states])
     there = (lists.positions >= 0) & together[:, None]
     users, items = np.repeat(known, lists.positions.shape[1])[there.ravel()], lists.positions[there]
     scale = predictor.similarity.data.ratings.scale

@@ -153,7 +153,7 @@ def recommend_together(
     if by == "ranking":
         scores = _standardized(scores)
     total = scores.mean(axis=0) if combine == "mean" else scores.min(axis=0)
-    rated = np.unique(np.concatenate([state.rated for state in states]))
+    rated = np.unique(np.concatenate([state.seen for state in states]))
     chosen = selection.best(total, rated)
     by_member = []
     for state, row in zip(states, scores, strict=True):

@@ -129,6 +129,7 @@ class UserCoefficients(NamedTuple):
     # ψ_u, the part of the user's variance that is not in the features; 1 for a guest, who is not in the data
     rest: float
     offset: float  # the part that the user adds to all predictions
+    former: UserCoefficients | None = None  # the user's row in the data, which is no neighbor of the user
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,7 +237,8 @@ class KernelPredictor(Predictor):
         """Return the coefficients of a guest, given the measure to the landmarks."""
         assert state.to_landmarks is not None
         features, _ = self._place(len(state.rated), *state.to_landmarks)
-        return self._new_coefficients(state.rated, state.given, features)
+        former = self.coefficients(state.position) if state.position >= 0 else None
+        return self._new_coefficients(state.rated, state.given, features, former)
 
     def with_data(
         self, similarity: UserSimilarity, users: Ints, compared: list[tuple[Floats, float]] | None
@@ -302,25 +304,37 @@ class KernelPredictor(Predictor):
         rest, offset = float(self.kernel.unexplained[user]), float(self.solved.user[user])
         return UserCoefficients(items, alpha, features, rest, offset)
 
-    def _new_coefficients(self, items: Ints, values: Floats, features: Singles) -> UserCoefficients:
+    def _new_coefficients(
+        self, items: Ints, values: Floats, features: Singles, former: UserCoefficients | None = None
+    ) -> UserCoefficients:
         """Return the coefficients of one more user with these ratings, given those of all others.
 
         The mean and the offsets of items stay as they are.
         """
         s = self.settings
-        expected = self._baseline(np.zeros(len(items)), items) + self.solved.item_factors[items] @ features
+        expected = self._baseline(np.zeros(len(items)), items) + self._neighbors(items, features, former)
         similarity = self.items.block(items, items)
         k = s.user + (s.taste + s.shared_taste) * similarity + (s.neighbors + 1) * np.eye(len(items))
         alpha: Floats = np.linalg.solve(k, values - expected).astype(np.float64)
-        return UserCoefficients(items, alpha, features, 1.0, s.user * float(alpha.sum()))
+        return UserCoefficients(items, alpha, features, 1.0, s.user * float(alpha.sum()), former)
+
+    def _neighbors(self, items: Ints, features: Singles, former: UserCoefficients | None) -> Floats:
+        """Return what users of the data add to items for a user with these features, who is none of them."""
+        added = (self.solved.item_factors[items] @ features).astype(np.float64)
+        if former is not None:
+            added -= float(former.features @ features) * self._spread(former, items)
+        return added
+
+    def _spread(self, user: UserCoefficients, items: Ints) -> Floats:
+        """Return what the coefficients of a user add to items."""
+        s, own = self.settings, np.zeros(self.ratings.n_items)
+        own[user.items] = user.alpha
+        return s.shared_taste * self.items.sums(user.items, user.alpha, items) + s.neighbors * own[items]
 
     def _add_neighbor(self, user: UserCoefficients, sign: int = 1) -> None:
         """Add the contributions of a user to the item factors, or take them out, in place."""
-        s, factors, (items, alpha, features, *_) = self.settings, self.solved.item_factors, user
-        alpha = sign * alpha
-        spread = s.shared_taste * self.items.sums(items, alpha, np.arange(len(factors)))
-        factors += np.outer(spread, features).astype(np.float32)
-        factors[items] += np.outer(s.neighbors * alpha, features).astype(np.float32)
+        factors = self.solved.item_factors
+        factors += np.outer(sign * self._spread(user, np.arange(len(factors))), user.features)
 
     def _place(self, n_ratings: int, values: Floats, self_value: float) -> tuple[Singles, float]:
         """Return the features of a user, and the part of the user that the landmarks do not explain."""
@@ -347,7 +361,7 @@ class KernelPredictor(Predictor):
     def _personal(self, user: UserCoefficients, items: Ints) -> Floats:
         """Return what similar users, and the user's own ratings, without the part in the features, add."""
         s, own = self.settings, np.zeros(self.ratings.n_items)
-        neighbors = (self.solved.item_factors[items] @ user.features).astype(np.float64)
+        neighbors = self._neighbors(items, user.features, user.former)
         own[user.items] = user.alpha
         taste = (s.taste + user.rest * s.shared_taste) * self.items.sums(user.items, user.alpha, items)
         return neighbors + (taste + user.rest * s.neighbors * own[items])

@@ -157,7 +157,8 @@ class KNNPredictor(Predictor):
     ) -> tuple[AllK, Floats]:
         """Return baselines plus mean residuals, for pairs of users or of a guest, and the baselines."""
         centering = self.centering
-        baselines, spread = centering.baseline(users, items), np.where(users >= 0, centering.spread[users], 1)
+        known = users if guest is None else np.full(len(users), -1)
+        baselines, spread = centering.baseline(known, items), np.where(known >= 0, centering.spread[known], 1)
         if guest is not None:
             offset, spread[:] = centering.new_user(*guest.row(0))
             baselines += offset
@@ -182,11 +183,15 @@ class KNNPredictor(Predictor):
     def _neighbors(
         self, users: Ints, items: Ints, k: int, guest: Ratings | None, progress: Progress | None = None
     ) -> Iterator[NeighborRatings]:
-        """Yield the k nearest users for portions of the pairs, which are sorted by user."""
+        """Yield the k nearest users for portions of the pairs, which are sorted by user.
+
+        All pairs of a guest have one position, -1 or that of a user of the data, who is no neighbor.
+        """
+        but = -1 if guest is None or not len(users) else int(users[0])
         queries, first, query = np.unique(users, return_index=True, return_inverse=True)
         first = np.append(first, len(users))
         if self.neighborhood == "global":
-            nearest = self.similarity.nearest(queries if guest is None else guest, k, progress)
+            nearest = self.similarity.nearest(queries if guest is None else guest, k, progress, but=but)
             counts = nearest.counts[query]
             indptr = indptr_from_counts(counts)
             slot = np.arange(indptr[-1]) + np.repeat(nearest.indptr[query] - indptr[:-1], counts)
@@ -205,12 +210,12 @@ class KNNPredictor(Predictor):
 
                 low = high
                 who: Who = users[pairs] if guest is None else guest
-                lists = self.similarity.nearest(who, k, report, raters_of=items[pairs])
+                lists = self.similarity.nearest(who, k, report, raters_of=items[pairs], but=but)
                 entries = self._entries(lists.neighbors, np.repeat(items[pairs], lists.counts))
                 yield NeighborRatings(pairs, lists.indptr, entries, lists.values, lists.stats.solved)
         else:
             done = 0
-            for positions, values in self.similarity.exact_blocks(queries if guest is None else guest):
+            for positions, values in self.similarity.exact_blocks(queries if guest is None else guest, but):
                 begin = first[done : done + len(positions) + 1]
                 pairs, row = slice(begin[0], begin[-1]), query[begin[0] : begin[-1]] - done
                 indptr, entries = self._raters_in_rows(values, positions, begin - begin[0], items[pairs], k)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
@@ -200,24 +200,28 @@ class UserState:
     """The state of one user in a fitted model: a user of the data, a guest, or an unknown user.
 
     Models make states: :meth:`~prefmover.model.Recommender.guest` makes that of a guest from ratings, and
-    every method of a model that takes a user's id takes the state too. Nothing is refitted.
+    :meth:`~prefmover.model.Recommender.without` that of a person without some ratings. Every method of a
+    model that takes a user's id takes the state too. Nothing is refitted.
 
     Attributes
     ----------
     name
         Id of the user, or name of the guest.
     position
-        Position of the user in the data; -1 for a guest or an unknown user.
+        Position of the user in the data, whose own row never counts for the user; -1 for a guest or an
+        unknown user.
     rated, given
         Positions of the rated items, ascending, and the ratings.
     fit_id
         Identifies the fit that made the state.
     guest
-        The ratings of a guest as a table; None for all others.
+        The ratings of a guest, or those that are left of a user, as a table; None for all others.
     to_landmarks
         The measure between a guest and the landmarks, and the guest itself: computed once for both heads.
     rating, ranking
         The numbers of a user that the predictor and the ranker compute once.
+    removed
+        Positions of items whose ratings were taken out. They are not recommended: the user knows them.
     """
 
     name: Any
@@ -229,6 +233,17 @@ class UserState:
     to_landmarks: tuple[Floats, float] | None = None
     rating: Any = None
     ranking: Any = None
+    removed: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether this is a user of the data, with all ratings."""
+        return self.position >= 0 and self.guest is None
+
+    @property
+    def seen(self) -> Ints:
+        """Positions of the items that are not new to the user."""
+        return np.concatenate([self.rated, self.removed])
 
     @property
     def is_known(self) -> bool:
@@ -241,7 +256,8 @@ class UserState:
         return np.array([self.position]) if self.guest is None else self.guest
 
     def __repr__(self) -> str:
-        return f"UserState({self.name!r}, {counted(len(self.rated), 'rating')})"
+        less = f" without {len(self.removed):,}" if len(self.removed) else ""
+        return f"UserState({self.name!r}, {counted(len(self.rated), 'rating')}{less})"
 
 
 class Scores(NamedTuple):

@@ -125,11 +125,14 @@ class UserSimilarity(PickledFields):
             return self._guest_row(self.data, who, others)[0][None]
         return values(self.data, self.measure, self.convention, who, others, self.n_threads, progress)
 
-    def exact_blocks(self, who: Who) -> Iterator[tuple[Ints, Floats]]:
-        """Yield :meth:`exact_values` to all users for some users at a time, with their positions."""
+    def exact_blocks(self, who: Who, but: int = -1) -> Iterator[tuple[Ints, Floats]]:
+        """Yield :meth:`exact_values` to all users for some users at a time, with their positions.
+
+        That of a guest is ``but``.
+        """
         everyone = np.arange(self.data.n_users)
         if isinstance(who, Ratings):
-            return iter([(np.array([-1]), self.exact_values(who, everyone))])
+            return iter([(np.array([but]), self.exact_values(who, everyone))])
         return value_blocks(self.data, self.measure, self.convention, who, everyone, n_threads=self.n_threads)
 
     def estimated_values(
@@ -196,12 +199,21 @@ class UserSimilarity(PickledFields):
         return np.concatenate([np.diagonal(self.exact_values(some, some)) for some in parts])
 
     def nearest(
-        self, who: Who, k: int, progress: Progress | None = None, *, raters_of: Ints | None = None
+        self,
+        who: Who,
+        k: int,
+        progress: Progress | None = None,
+        *,
+        raters_of: Ints | None = None,
+        but: int = -1,
     ) -> NeighborPositions:
         """Return the k nearest users of each user, or of a guest.
 
         With ``raters_of``, one item for each user, or any number for a guest: the nearest among its raters.
+        ``but`` is the position of a user who is no neighbor of a guest.
         """
+        if but >= 0 and isinstance(who, Ratings):
+            return self.nearest(who, k + 1, progress, raters_of=raters_of).without(but, k)
         guest = who if isinstance(who, Ratings) else None
         n_lists = 1 if raters_of is None else len(raters_of)
         users = np.zeros(n_lists, np.int64) if isinstance(who, Ratings) else who

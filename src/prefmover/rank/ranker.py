@@ -216,7 +216,7 @@ class VoteRanker(Ranker):
 
     def place(self, state: UserState) -> tuple[Ints, Floats]:
         """Return the nearest users of one user, and their weights."""
-        nearest = self.similarity.nearest(state.who, self.k)
+        nearest = self.similarity.nearest(state.who, self.k, but=state.position)
         return nearest.neighbors, self.weight(nearest.values)
 
     def _block(self, users: Ints) -> SideScores:

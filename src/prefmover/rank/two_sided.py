@@ -188,12 +188,19 @@ class UserSide:
         """Return the scores of users with these features who are not in the data, (n, n_items)."""
         return features @ self.weights
 
-    def own_scores(self, users: Ints, target: Singles) -> Singles:
-        """Return the scores of users of the data, without their own rows; ``target`` is R of these users."""
+    def own_scores(self, users: Ints, target: Singles, features: Singles | None = None) -> Singles:
+        """Return the scores of users of the data, without their own rows; ``target`` is R of these users.
+
+        The users may be at another place now, which has these ``features``.
+        """
         some = self.kernel.features[users]
-        leverage = np.einsum("ur,ur->u", some @ self.inverse, some, dtype=np.float64)
-        h = leverage[:, None].astype(np.float32)
-        return np.asarray((self.scores(some) - h * target) / (1 - h), np.float32)
+        through, scores = some @ self.inverse, self.scores(some)
+        h = np.einsum("ur,ur->u", through, some, dtype=np.float64)[:, None].astype(np.float32)
+        left = np.asarray((target - scores) / (1 - h), np.float32)
+        if features is None:
+            return np.asarray(scores - h * left, np.float32)
+        moved = np.einsum("ur,ur->u", through, features, dtype=np.float64)[:, None].astype(np.float32)
+        return np.asarray(self.scores(features) - moved * left, np.float32)
 
     def parts(self, features: Singles, position: int, residuals: Singles, users: Ints) -> Floats:
         """Return the part of each of some users in a user's score of items, (users, items): K_uv A_vj.
@@ -205,7 +212,7 @@ class UserSide:
         coefficients = residuals.astype(np.float64) / self.penalty
         own = np.flatnonzero(users == position)
         if len(own):
-            through = (phi @ (self.inverse @ features)).astype(np.float64)
+            through = (phi @ (self.inverse @ phi[own[0]])).astype(np.float64)
             coefficients += np.outer(through / (1 - through[own[0]]), coefficients[own[0]])
         parts = (phi @ features).astype(np.float64)[:, None] * coefficients
         parts[own] = 0.0
@@ -338,7 +345,14 @@ class TwoSidedRanker(Ranker):
     def _scores(self, state: UserState) -> SideScores:
         if state.guest is None:
             return self._block(np.array([state.position]))
-        users = self.user_side.scores(self.placed(state)[None]) + np.float32(self.adds) * self.total_likes
+        features, likes = self.placed(state)[None], self.total_likes
+        if state.position < 0:
+            users = self.user_side.scores(features)
+        else:
+            row, user = self.likes[[state.position]], np.array([state.position])
+            users = self.user_side.own_scores(user, self._left(row)[None], features)
+            likes = likes - row.toarray()[0].astype(np.float32)
+        users = users + np.float32(self.adds) * likes
         items = self.item_side.scores(self.own_likes(state))
         if self.factors is not None:
             items += self.factors.scores(state.guest.matrix)

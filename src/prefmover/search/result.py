@@ -14,6 +14,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
@@ -196,6 +197,19 @@ class NeighborPositions(Csr):
     def empty(cls, n: int) -> Self:
         """Return n empty lists."""
         return cls(np.zeros(n + 1, np.int64), np.empty(0, np.int64), np.empty(0))
+
+    def without(self, user: int, k: int) -> Self:
+        """Return the lists without one user, each cut to its first k neighbors.
+
+        >>> near = NeighborPositions(np.array([0, 3]), np.array([4, 2, 7]), np.array([0.1, 0.2, 0.3]))
+        >>> near.without(4, 1).neighbors
+        array([2])
+        """
+        parts = []
+        for first, last in pairwise(self.indptr.tolist()):
+            at = first + np.flatnonzero(self.neighbors[first:last] != user)[:k]
+            parts.append((self.neighbors[at], self.values[at]))
+        return self.from_lists(parts, self.stats)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

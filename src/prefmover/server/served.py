@@ -20,7 +20,7 @@ from prefmover.measures.pairs import values
 from prefmover.model.base_recommender import BaseRecommender
 from prefmover.predict.predictor import UserState
 from prefmover.server.facts import ItemFacts, UserFacts
-from prefmover.server.schemas.requests import Person, RecommendationOptions
+from prefmover.server.schemas.requests import Person, RecommendationOptions, WhatIf
 from prefmover.server.schemas.responses import NeighborOut
 
 MOST_GUESTS = 128
@@ -98,7 +98,10 @@ class ServedModel:
 
     def person(self, asked: Person) -> UserState:
         """Return the state of the person whom a request is about."""
-        return self.guest(asked.key) if asked.ratings else self.user(asked.user)
+        state = self.guest(asked.key) if asked.ratings else self.user(asked.user)
+        if not isinstance(asked, WhatIf) or not asked.without:
+            return state
+        return self.model.without(state, [self.items.id_of(item) for item in asked.without])
 
     def user(self, text: str) -> UserState:
         """Return the state of a user."""

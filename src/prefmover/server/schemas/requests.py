@@ -147,7 +147,17 @@ class RecommendationOptions(Request):
     exclude: list[Id] = Field(default=[], max_length=MOST_ITEMS, description="Ids of items to leave out.")
 
 
-class RecommendationsFor(Person, RecommendationOptions):
+class WhatIf(Person):
+    """A person, and ratings to take out: as if they were not there."""
+
+    without: list[Id] = Field(
+        default=[],
+        max_length=MOST_RATINGS,
+        description="Ids of items whose ratings are taken out, to see what they change.",
+    )
+
+
+class RecommendationsFor(WhatIf, RecommendationOptions):
     """A person, and what to recommend."""
 
 
@@ -185,7 +195,7 @@ class PersonAndUser(Person):
     other: Id = Field(examples=["petra-h"])
 
 
-class PersonAndItem(Person):
+class PersonAndItem(WhatIf):
     """A person, and the item to explain."""
 
     item: Id = Field(examples=["aliens-1986"])
