@@ -44,7 +44,7 @@ from prefmover.items.table import ItemFiles
 
 __all__ = ["ABOUT", "Dataset", "geometry_follows_ratings", "geometry_from_ratings", "geometry_if"]
 
-ABOUT = ("name", "terms", "citation", "user_noun", "item_noun")
+ABOUT = ("name", "terms", "citation", "user_noun", "item_noun", "verb")
 """The facts of a data set that do not change with its ratings or its geometry."""
 
 PARTS = (*ABOUT, "ratings", "catalog", "_geometry", "_folds", "_times", "_rows")
@@ -86,6 +86,9 @@ class Dataset:
         Name, terms of use and citation of the data set.
     user_noun, item_noun
         What a user and an item are called, in the singular: "viewer" and "film". Pages use these words.
+    verb
+        What users did with the items, in the past tense: "played". By default they "rated" them; with
+        implicit feedback, they "chose" them.
     folds
         A function that returns the splits that the data set was published with.
     times
@@ -114,6 +117,7 @@ class Dataset:
         citation: str = "",
         user_noun: str = "user",
         item_noun: str = "item",
+        verb: str = "",
         folds: Callable[[Ratings], list[Split]] | None = None,
         times: Any = None,
         rows: Callable[[], Ratings] | None = None,
@@ -123,6 +127,8 @@ class Dataset:
         for noun, value in (("user_noun", user_noun), ("item_noun", item_noun)):
             if not isinstance(value, str) or not value.strip() or not value.isprintable():
                 raise InputError(f'{noun} is {value!r}; give a word in the singular, such as "film"')
+        if not isinstance(verb, str) or not verb.isprintable():
+            raise InputError(f'verb is {verb!r}; give a verb in the past tense, such as "played"')
         if not isinstance(ratings, Ratings):
             raise InputError(f"expected Ratings first, got {type(ratings).__name__}")
         if not (geometry is None or isinstance(geometry, ItemGeometry) or callable(geometry)):
@@ -146,6 +152,7 @@ class Dataset:
         self.catalog: Catalog = items
         self.name, self.terms, self.citation = name, terms, citation
         self.user_noun, self.item_noun = user_noun, item_noun
+        self.verb = verb or ("chose" if ratings.implicit else "rated")
         self._geometry, self._folds, self._rows = geometry, folds, rows
         # A function's times are those of the ratings that were given, also if some of these are dropped.
         self._times: Ratings | Callable[[], Ratings] | None = None

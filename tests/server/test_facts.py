@@ -9,6 +9,7 @@ import pytest
 from prefmover import Dataset, Ratings, datasets
 from prefmover.items.catalog import Catalog
 from prefmover.server.facts import ItemFacts, UserFacts
+from prefmover.server.feedback import Feedback
 from prefmover.server.handlers import lookup
 
 
@@ -57,7 +58,8 @@ def test_no_genres_or_no_ratings(cinema):
 
 
 def item_page(data, item):
-    served = SimpleNamespace(data=data, users=UserFacts(data), items=ItemFacts(data))
+    facts = {"users": UserFacts(data), "items": ItemFacts(data), "feedback": Feedback(data.ratings)}
+    served = SimpleNamespace(data=data, **facts)
     return lookup.get_item(served, item)
 
 
@@ -67,7 +69,7 @@ def test_how_an_item_was_rated(cinema, item, monkeypatch):
     given = {user: cinema.ratings[user][item] for user in cinema.ratings if item in cinema.ratings[user]}
     found = item_page(cinema, item)
     counts = {one.rating: one.count for one in found.ratings}
-    assert counts == {r: list(given.values()).count(r) for r in set(given.values())}
+    assert counts == {r: list(given.values()).count(r) for r in np.arange(1, 5.5, 0.5)}
     above = {user: r - np.mean(list(cinema.ratings[user].values())) for user, r in given.items()}
     fans = {one.user: one.rating for one in found.fans}
     assert fans == {user: given[user] for user in given if above[user] > 0}

@@ -155,7 +155,9 @@ def _announce_cost(data: Dataset, k: int) -> None:
     )
 
 
-def _shown(data: Dataset, table: Neighbors, row: MeasureRow, k: int, guest: dict[Any, float]) -> Output:
+def _shown(
+    data: Dataset, table: Neighbors, row: MeasureRow, k: int, guest: dict[Any, float | None]
+) -> Output:
     """Return the neighbors of a few users, or of a guest."""
     users, lines, heading = [], [], ""
     n_others = counted(data.n_users - (not guest), "user")

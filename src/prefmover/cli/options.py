@@ -290,7 +290,7 @@ class PeopleOptions:
         if cluster.executor != "threads" and not self.all_users:
             raise InputError("--executor ray is for --all; a few users need no cluster")
 
-    def find(self, data: Dataset) -> tuple[list[Any], dict[Any, float]]:
+    def find(self, data: Dataset) -> tuple[list[Any], dict[Any, float | None]]:
         """Return the ids of the users, and the ratings of the person who is not in the data."""
         return [user_id(data, one) for one in self.user or ()], parse_rated(data, self.rated or ())
 
@@ -315,17 +315,18 @@ def n_common(data: Dataset, rated: Container[Any], user: Any) -> int:
     return sum(item in rated for item in data.ratings[user])
 
 
-def parse_rated(data: Dataset, texts: Sequence[str]) -> dict[Any, float]:
-    """Return ratings that were typed as ITEM=RATING; for implicit feedback, ITEM alone is one interaction."""
-    ratings: dict[Any, float] = {}
+def parse_rated(data: Dataset, texts: Sequence[str]) -> dict[Any, float | None]:
+    """Return ratings that were typed as ITEM=RATING; for implicit feedback, ITEM alone is a like: None."""
+    ratings: dict[Any, float | None] = {}
     for text in texts:
         title, sign, number = text.rpartition("=")
+        rating: float | None
         try:
             rating = float(number)
         except ValueError:
             sign = ""
         if not sign and data.ratings.implicit:
-            title, rating = text, 1.0
+            title, rating = text, None
         elif not sign:
             raise InputError(f"--rated is {text!r}; give an item and its rating, such as 'Alien=4.5'")
         item = item_id(data, title)

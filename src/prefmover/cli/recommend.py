@@ -146,7 +146,7 @@ def _shown_group(best: GroupRecommendations) -> Output:
     return Output(best.to_dict(), _lines(best), heading)
 
 
-def _shown(data: Dataset, table: RecommendationTable, guest: dict[Any, float]) -> Output:
+def _shown(data: Dataset, table: RecommendationTable, guest: dict[Any, float | None]) -> Output:
     answers, lines, heading = list[dict[str, Any]](), list[str](), ""
     noun = "interaction" if data.ratings.implicit else "rating"
     for best in table:

@@ -52,6 +52,13 @@ DAMPING: dict[str, Callable[[Floats], Any]] = {
     "none": lambda counts: counts,
     "binary": np.ones_like,
 }
+UNDAMPING: dict[str, Callable[[Floats], Any]] = {
+    "log": lambda strengths: np.exp2(strengths) - 1,
+    "sqrt": np.square,
+    "none": lambda strengths: strengths,
+    "binary": np.ones_like,
+}
+WHOLE = 1e-9  # the relative rounding of a count that was damped, and back
 
 
 def damped(counts: npt.ArrayLike, damping: str) -> Floats:
@@ -154,6 +161,20 @@ class Scale:
             ends = f"from {SMALLEST:g} to {LARGEST:g}"
             raise InputError(f"the count {values[bad][0]:g} is not a positive number {ends}")
         return damped(values, self.damping)
+
+    def counts(self, strengths: npt.ArrayLike) -> Floats:
+        """Return the counts of implicit feedback for their strengths, the inverse of :meth:`strengths`.
+
+        Rounding is undone: a count that was whole is whole again. Binary strengths are counts of 1.
+
+        >>> Scale(1, 8, 0, implicit=True).counts([1, 3, np.log2(1 + 352_698)])
+        array([1.00000e+00, 7.00000e+00, 3.52698e+05])
+        """
+        if not self.implicit or self.damping is None:
+            raise InputError("counts are of implicit feedback; these are ratings on a scale")
+        values = np.asarray(UNDAMPING[self.damping](np.asarray(strengths, np.float64)), np.float64)
+        whole = np.round(values)
+        return np.where(np.abs(values - whole) <= WHOLE * np.maximum(whole, 1), whole, values)
 
     @classmethod
     def from_strengths(cls, values: Floats, damping: Damping) -> Scale:

@@ -166,7 +166,7 @@ def assemble(
     here = _counts(ratings)
     name = next((part for part, counts in source.parts.items() if counts == here), source.name)
     about: dict[str, Any] = {"name": name, "terms": source.terms, "citation": source.citation}
-    about |= {"user_noun": source.user_noun, "item_noun": source.item_noun}
+    about |= {"user_noun": source.user_noun, "item_noun": source.item_noun, "verb": source.verb}
     order: list[Ids] = []
 
     @cache

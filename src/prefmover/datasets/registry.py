@@ -85,6 +85,7 @@ class Source:
     citation: str = CITATION
     user_noun: str = "viewer"
     item_noun: str = "film"
+    verb: str = "rated"
     folders: tuple[str, ...] = ()  # other names of its folder or archive
     inside: str = ""  # the folder within the publisher's archive that has the files
     # Numbers of well-known parts of the data set, by name: a copy with them is loaded under that name.
@@ -163,6 +164,7 @@ SOURCES: dict[str, Source] = {
             citation=MUSIC_CITATION,
             user_noun="listener",
             item_noun="artist",
+            verb="played",
             folders=("lastfm-2k", "hetrec2011-lastfm-2k"),
         ),
         Source(

@@ -281,9 +281,10 @@ class BaseRecommender(Estimator):
         prediction, value_name = self.predict_one(state, item), self.similarity_.measure.value_name
         return RatingExplanation(prediction, baseline, contributions, labels, value_name)
 
-    def guest(self, ratings: Mapping[Any, float], *, name: Any = "guest") -> UserState:
+    def guest(self, ratings: Mapping[Any, float | None], *, name: Any = "guest") -> UserState:
         """Return the state of a guest, who is not in the data, from ``{item: rating}``. Nothing is refitted.
 
+        For implicit feedback it is ``{item: count}``, and a count of None means "liked it": a usual count.
         The name, which appears in results, must not be the id of a user.
         """
         self._require_fit()

@@ -64,10 +64,11 @@ def _id_columns(pairs: Any) -> tuple[list[Any], list[Any]]:
     return frame["user"].to_list(), frame["item"].to_list()
 
 
-def guest_ratings(known: Ratings, ratings: Mapping[Any, float], name: Any) -> Ratings:
+def guest_ratings(known: Ratings, ratings: Mapping[Any, float | None], name: Any) -> Ratings:
     """Return ``{item: rating}`` as the ratings of one user over the known items, on the known scale.
 
-    For implicit feedback it is ``{item: count}``.
+    For implicit feedback it is ``{item: count}``; a count of None means that the guest liked the item, and
+    stands for a usual count (:attr:`~prefmover.Ratings.usual_count`).
     """
     if isinstance(name, bool) or not isinstance(name, str | int | np.integer):
         raise InputError(f"name is {name!r}; give a text or a whole number")
@@ -76,7 +77,7 @@ def guest_ratings(known: Ratings, ratings: Mapping[Any, float], name: Any) -> Ra
     return user_ratings(known, ratings, name)
 
 
-def user_ratings(known: Ratings, ratings: Mapping[Any, float], name: Any) -> Ratings:
+def user_ratings(known: Ratings, ratings: Mapping[Any, float | None], name: Any) -> Ratings:
     """Return ``{item: rating}`` as the ratings of a user, known or not, checked as those of a guest are."""
     if not isinstance(ratings, Mapping):
         raise InputError(f"expected {{item: rating}}, got {type(ratings).__name__}")
@@ -84,8 +85,14 @@ def user_ratings(known: Ratings, ratings: Mapping[Any, float], name: Any) -> Rat
         raise InputError(f"{name!r} has no ratings; give at least one, as {{item: rating}}")
     scale = known.scale
     items = np.array([known.item_position(item) for item in ratings], dtype=np.int64)
+    unsaid = [item for item, value in ratings.items() if value is None]
+    if unsaid and not scale.implicit:
+        raise InputError(
+            f"the rating of {unsaid[0]!r} is missing; give one from {scale.lowest:g} to {scale.highest:g}"
+        )
+    usual = known.usual_count if unsaid else 1.0
     try:
-        values = np.array([float(value) for value in ratings.values()])
+        values = np.array([usual if value is None else float(value) for value in ratings.values()])
     except (TypeError, ValueError) as error:
         raise InputError(f"ratings must be numbers: {error}") from None
     if scale.implicit:

@@ -15,7 +15,7 @@ from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
-from prefmover.data.scale import Scale
+from prefmover.data.scale import SMALLEST, Scale
 from prefmover.server.answers import Answer
 from prefmover.server.middleware import OPENAPI, Guard
 from prefmover.server.pages import read_assets
@@ -85,8 +85,13 @@ def openapi_schema(scale: Scale, root_path: str = "") -> dict[str, Any]:
     models = schema["components"]["schemas"]
     for name in ("HTTPValidationError", "ValidationError"):
         models.pop(name, None)
-    if scale.damping is None:  # otherwise guests give counts, and the scale is that of strengths
-        models["GuestRating"]["properties"]["rating"] |= {"minimum": scale.lowest, "maximum": scale.highest}
+    given = models["GuestRating"]
+    number, nothing = given["properties"]["rating"].pop("anyOf")
+    if scale.implicit:  # the scale is that of strengths, and guests give counts
+        given["properties"]["rating"]["anyOf"] = [{**number, "minimum": SMALLEST}, nothing]
+    else:
+        given["properties"]["rating"] |= {**number, "minimum": scale.lowest, "maximum": scale.highest}
+        given["required"] = ["item", "rating"]
     problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     models |= problem.pop("$defs")
     models["Problem"] = problem

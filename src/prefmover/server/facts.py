@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from prefmover._typing import Ints
+from prefmover._typing import Floats, Ints
 from prefmover.data.ids import IdIndex
 from prefmover.dataset import Dataset
 from prefmover.errors import UnknownIdError
@@ -95,8 +95,17 @@ class ItemFacts(_Facts):
         self._data, matrix = data, data.ratings.matrix
         n_ratings = np.bincount(matrix.indices, minlength=data.n_items)
         super().__init__("item", data.ratings.item_index, n_ratings)
-        sums = np.bincount(matrix.indices, matrix.data, minlength=data.n_items)
-        self._means = sums / np.maximum(n_ratings, 1)
+        self._means = None
+        if not data.ratings.implicit:
+            sums = np.bincount(matrix.indices, matrix.data, minlength=data.n_items)
+            self._means = sums / np.maximum(n_ratings, 1)
+        # The ratings of an item are found by the positions of its entries: 4 bytes for each rating.
+        kind: Any = np.int32 if matrix.nnz < 2**31 else np.int64
+        entries = type(matrix)(
+            (np.arange(matrix.nnz, dtype=kind), matrix.indices, matrix.indptr), matrix.shape
+        )
+        by_item = entries.tocsc()
+        self._entries, self._ends = by_item.data, by_item.indptr
 
     def id_of(self, text: str) -> Any:
         """Return the id of an item, given as text."""
@@ -111,6 +120,12 @@ class ItemFacts(_Facts):
         ranks = {k: min(titles.get(k, 3), ids.get(k, 3)) for k in titles | ids}
         return sorted(ranks, key=lambda k: (ranks[k], -self.n_ratings[k], k))
 
+    def raters(self, position: int) -> tuple[Ints, Floats]:
+        """Return the users who rated an item, and their ratings."""
+        matrix, (first, last) = self._data.ratings.matrix, self._ends[position : position + 2]
+        entries = self._entries[first:last]
+        return np.searchsorted(matrix.indptr, entries, side="right") - 1, matrix.data[entries]
+
     def titled(self, position: int) -> dict[str, str]:
         """Return the id and the title of an item."""
         return {"item": self.texts[position], "title": self._data.catalog.label(position)}
@@ -122,5 +137,5 @@ class ItemFacts(_Facts):
             "id": self.texts[position],
             "title": self._data.catalog.label(position),
             "n_ratings": n,
-            "mean_rating": float(self._means[position]) if n else None,
+            "mean_rating": float(self._means[position]) if n and self._means is not None else None,
         }

@@ -24,11 +24,11 @@ RATINGS = {"your rating": (1.0, 10.0), "rating10": (1.0, 10.0), "rating": (0.5, 
 
 
 class _Row(NamedTuple):
-    """A row of an export: title, year (0 if unknown), and the rating on the data's scale."""
+    """A row of an export: title, year (0 if unknown), and the rating on the data's scale; None is a like."""
 
     title: str
     year: int
-    rating: float
+    rating: float | None
 
 
 def read_export(text: str, data: Dataset) -> ImportOut:
@@ -36,7 +36,8 @@ def read_export(text: str, data: Dataset) -> ImportOut:
 
     The file has columns Name or Title, Year, and Rating (half a star to 5) or Your Rating (1 to 10), in any
     order, as Letterboxd's ``ratings.csv`` and IMDb's export have. Ratings are mapped linearly from the scale
-    of the site to that of the data, and rounded to its steps. Items are matched by title and year
+    of the site to that of the data, and rounded to its steps. For implicit feedback, ratings three quarters
+    up the scale of the site are likes, and others are left out. Items are matched by title and year
     (:mod:`~prefmover.datasets.matching`).
 
     >>> from prefmover import datasets
@@ -68,15 +69,19 @@ def read_export(text: str, data: Dataset) -> ImportOut:
         if not row.get(rating, "").strip():
             n_unrated += 1
             continue
-        value = _on_scale(row[rating], number, RATINGS[rating], data.ratings.scale)
+        value, site = _checked(row[rating], number, RATINGS[rating]), Scale(*RATINGS[rating], 0)
+        if data.ratings.implicit and value < (site.liked_from or 0):
+            n_unrated += 1
+            continue
         name, year = split_year(row.get(title, ""))
         if "year" in names:
             year = parse_year(row.get("year", "")) or 0
-        dates[_Row(name, year, value)] = row.get(date, "")
+        mapped = None if data.ratings.implicit else _on_scale(value, site, data.ratings.scale)
+        dates[_Row(name, year, mapped)] = row.get(date, "")
     newest = sorted(dates, key=dates.__getitem__, reverse=True)
     titles = Catalog(np.arange(len(newest)), [row.title for row in newest], [row.year for row in newest])
     found = match(titles, data.catalog)
-    ratings: dict[int, float] = {}
+    ratings: dict[int, float | None] = {}
     for k, item in found.items():
         ratings.setdefault(data.item_position(item), newest[k].rating)
     origin = {"your rating": "IMDb"}.get(rating, "Letterboxd" if "letterboxd uri" in names else "a file")
@@ -95,15 +100,21 @@ def read_export(text: str, data: Dataset) -> ImportOut:
     )
 
 
-def _on_scale(text: str, number: int, given: tuple[float, float], scale: Scale) -> float:
-    """Return a rating of a row, mapped from the scale of its site to a step of that of the data."""
+def _checked(text: str, number: int, given: tuple[float, float]) -> float:
+    """Return the rating of a row, which must be on the scale of its site."""
     try:
         value = float(text)
     except ValueError:
         raise InputError(f"row {number} has the rating {text!r}; give a number") from None
     if not given[0] <= value <= given[1]:
         raise InputError(f"row {number} has the rating {value:g}; expected {given[0]:g} to {given[1]:g}")
-    mapped = scale.lowest + (value - given[0]) / (given[1] - given[0]) * (scale.highest - scale.lowest)
+    return value
+
+
+def _on_scale(value: float, site: Scale, scale: Scale) -> float:
+    """Return a rating, mapped from the scale of its site to a step of that of the data."""
+    share = (value - site.lowest) / (site.highest - site.lowest)
+    mapped = scale.lowest + share * (scale.highest - scale.lowest)
     if scale.step:
         mapped = scale.lowest + round((mapped - scale.lowest) / scale.step) * scale.step
     return min(max(mapped, scale.lowest), scale.highest)

@@ -20,13 +20,14 @@ from prefmover.measures.pairs import values
 from prefmover.model.base_recommender import BaseRecommender
 from prefmover.predict.predictor import UserState
 from prefmover.server.facts import ItemFacts, UserFacts
+from prefmover.server.feedback import Feedback
 from prefmover.server.schemas.requests import Person, RecommendationOptions, WhatIf
 from prefmover.server.schemas.responses import NeighborOut
 
 MOST_GUESTS = 128
 USERS, OTHERS = 40, 25  # random users, and others that each is compared with
-GuestKey: TypeAlias = tuple[tuple[str, float], ...]
-"""The ratings of a guest, (item, rating) sorted by item."""
+GuestKey: TypeAlias = tuple[tuple[str, float | None], ...]
+"""The ratings of a guest, (item, rating) sorted by item; None is a like."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,6 +87,7 @@ class ServedModel:
         self.item_noun = item_noun or self.data.item_noun
         self.user_noun = user_noun or self.data.user_noun
         self.users, self.items = UserFacts(self.data), ItemFacts(self.data)
+        self.feedback = Feedback(self.data.ratings)
         self.searched: Counter[str] = Counter()
         self.guest_name = self.data.ratings.user_index.free_name("guest")
         self._lock = threading.Lock()

@@ -28,18 +28,19 @@ def get_user(
     """Return a user with a page of ratings, highest first."""
     position = served.users.position(user)
     items, ratings = served.data.ratings.row(position)
-    total = float(ratings.sum())
+    total, feedback = float(ratings.sum()), served.feedback
     order = np.lexsort((items, -ratings))[offset : offset + limit]
+    given = feedback.given(ratings[order]).tolist()
     return responses.UserDetailsOut(
         **served.users.facts(position),
-        mean_rating=float(ratings.mean()) if len(items) else None,
+        mean_rating=float(ratings.mean()) if len(items) and feedback.kind == "ratings" else None,
         offset=offset,
         limit=limit,
         ratings=[
             responses.RatedItemOut(
-                **served.items.titled(item), rating=rating, share=rating / total if total else 0.0
+                **served.items.titled(item), rating=rating, share=value / total if total else 0.0
             )
-            for item, rating in zip(items[order].tolist(), ratings[order].tolist(), strict=True)
+            for item, rating, value in zip(items[order].tolist(), given, ratings[order].tolist(), strict=True)
         ],
     )
 
@@ -62,10 +63,7 @@ def search(served: ServedModel, q: Text = "", limit: Limit = 6) -> responses.Sea
 def get_item(served: ServedModel, item: ItemPath) -> responses.ItemDetailsOut:
     """Return an item, how often it got each rating, and who liked it."""
     position, catalog, users = served.items.position(item), served.data.catalog, served.users
-    matrix = served.data.ratings.matrix
-    entries = np.flatnonzero(matrix.indices == position)
-    raters, ratings = np.searchsorted(matrix.indptr, entries, side="right") - 1, matrix.data[entries]
-    steps, counts = np.unique(ratings, return_counts=True)
+    raters, ratings = served.items.raters(position)
     above = ratings - users.means[raters]
     likes_it = served.data.ratings.implicit | (above > 0)
     order = np.lexsort((raters, -ratings, -above))
@@ -75,13 +73,15 @@ def get_item(served: ServedModel, item: ItemPath) -> responses.ItemDetailsOut:
         year=int(catalog.years[position]) or None,
         genres=list(catalog.genres[position]),
         ratings=[
-            responses.RatingCountOut(rating=rating, count=count)
-            for rating, count in zip(steps.tolist(), counts.tolist(), strict=True)
+            responses.RatingCountOut(rating=rating, highest=highest, count=count)
+            for rating, highest, count in served.feedback.bars(ratings)
         ],
         n_fans=int(likes_it.sum()),
         fans=[
             responses.FanOut(user=users.texts[user], rating=rating, taste=users.taste(user))
-            for user, rating in zip(raters[fans].tolist(), ratings[fans].tolist(), strict=True)
+            for user, rating in zip(
+                raters[fans].tolist(), served.feedback.given(ratings[fans]).tolist(), strict=True
+            )
         ],
     )
 

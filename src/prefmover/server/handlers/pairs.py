@@ -25,7 +25,7 @@ def explain_users(served: ServedModel, body: requests.PersonAndUser) -> explanat
     positions = np.sort(np.array([data.ratings.item_position(id_) for id_ in ids], np.int64))
     kinds = groupings(data.catalog, data.geometry, positions)
     return explanations.UserExplanationOut(
-        **explanation.to_dict(),
+        **served.feedback.in_explanation(explanation.to_dict()),
         nearer_than=served.spread.nearer_than(explanation.value),
         items=[
             explanations.GroupedItemOut(

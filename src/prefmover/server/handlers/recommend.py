@@ -17,14 +17,14 @@ def get_recommendations(
     served: ServedModel, body: requests.RecommendationsFor
 ) -> explanations.RecommendationsOut:
     """Return items that a person has not rated, each with its strongest reasons and what they add."""
-    return recommended(served.model.recommend(served.person(body), **served.choices(body)))
+    return recommended(served, served.model.recommend(served.person(body), **served.choices(body)))
 
 
-def recommended(best: Recommendations) -> explanations.RecommendationsOut:
+def recommended(served: ServedModel, best: Recommendations) -> explanations.RecommendationsOut:
     """Return recommended items; sentences are made once, for an item and its explanation."""
     listed = []
     for one in best:
-        why = one.why.to_dict(REASONS)
+        why = served.feedback.in_explanation(one.why.to_dict(REASONS))
         fields = {name: getattr(one, name) for name in RECOMMENDATION_FIELDS}
         listed.append(explanations.RecommendationOut(**fields, reasons=why["reasons"], why=why))
     return explanations.RecommendationsOut(user=best.user, recommendations=listed)
@@ -36,7 +36,8 @@ def explain_recommendation(
     """Return what the person's own ratings and those of like-minded users add to an item's score."""
     item = served.items.id_of(body.item)
     explanation = served.model.explain_recommendation(served.person(body), item)
-    return explanations.RecommendationExplanationOut(**explanation.to_dict(EXPLAINED))
+    why = served.feedback.in_explanation(explanation.to_dict(EXPLAINED))
+    return explanations.RecommendationExplanationOut(**why)
 
 
 def get_predictions(served: ServedModel, body: requests.PredictionsFor) -> explanations.PredictionsOut:
@@ -67,7 +68,7 @@ def recommend_each(
     choices, answers = served.choices(body), []
     for state in states:
         check_cancelled()
-        answers.append(recommended(served.model.recommend(state, **choices)))
+        answers.append(recommended(served, served.model.recommend(state, **choices)))
     return explanations.UsersRecommendationsOut(users=answers)
 
 

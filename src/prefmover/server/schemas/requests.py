@@ -8,6 +8,8 @@ from urllib.parse import unquote
 from fastapi import Path, Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from prefmover.data.scale import LARGEST
+
 MOST_RATINGS = 500
 MOST_ITEMS = 200
 MOST_NEIGHBORS = 100
@@ -74,7 +76,14 @@ class GuestRating(Request):
     """A rating of a guest."""
 
     item: Id
-    rating: float = Field(ge=0, le=1e6, allow_inf_nan=False, examples=[4.5])
+    rating: float | None = Field(
+        default=None,
+        ge=0,
+        le=LARGEST,
+        allow_inf_nan=False,
+        description="The rating; for counts, how often, and left out if the guest just liked the item.",
+        examples=[4.5],
+    )
 
 
 class Person(Request):
@@ -104,7 +113,7 @@ class Person(Request):
         return self
 
     @property
-    def key(self) -> tuple[tuple[str, float], ...]:
+    def key(self) -> tuple[tuple[str, float | None], ...]:
         """The ratings of a guest, sorted by item."""
         return tuple((one.item, one.rating) for one in self.ratings)
 

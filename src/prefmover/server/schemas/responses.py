@@ -120,7 +120,7 @@ class JobOut(Response):
 
 @fields_of(Scale, without=["implicit", "damping"])
 class ScaleOut(Response):
-    """Scale of the ratings: its ends, and the step from one level to the next, 0 if it is continuous."""
+    """Scale of the ratings or counts: its ends, and the step between two levels, 0 if it is continuous."""
 
 
 class MeasureOut(Response):
@@ -152,7 +152,16 @@ class ModelOut(Response):
     n_users: Count
     n_items: Count
     n_ratings: Count
+    feedback: Literal["ratings", "counts", "choices"] = Field(
+        description="What people gave: ratings on the scale; counts, such as plays; or choices without "
+        "counts. All are called `rating` in requests and responses."
+    )
     scale: ScaleOut
+    usual: float | None = Field(
+        description="The count that a guest's rating without a value stands for; null for ratings."
+    )
+    rating_noun: str = Field(description="What one rating is called.", examples=["rating"])
+    verb: str = Field(description="What users did with items.", examples=["rated"])
     geometry: str | None = Field(description="Source of the distances between items.")
     user_noun: str = Field(description="What a user is called.", examples=["viewer"])
     item_noun: str = Field(description="What an item is called.", examples=["film"])
@@ -197,7 +206,7 @@ class RatedItemOut(TitledOut):
 class UserDetailsOut(UserOut):
     """A user and a page of the user's ratings, highest first."""
 
-    mean_rating: float | None
+    mean_rating: float | None = Field(description="Null for counts and choices.")
     offset: Count
     limit: Count
     ratings: list[RatedItemOut]
@@ -291,13 +300,14 @@ class ItemOut(Response):
     id: ItemId
     title: Title
     n_ratings: Count
-    mean_rating: float | None
+    mean_rating: float | None = Field(description="Null for counts and choices.")
 
 
 class RatingCountOut(Response):
-    """How often an item got a rating."""
+    """How often an item got a rating: a level of the scale, or a part of a finer one."""
 
-    rating: float
+    rating: float = Field(description="The lowest of the part.")
+    highest: float
     count: Count
 
 
@@ -315,7 +325,9 @@ class ItemDetailsOut(ItemOut):
     year: int | None = Field(description="Year of release, if it is known.", examples=[1979])
     genres: list[str] = Field(examples=[["Horror", "Science fiction"]])
     ratings: list[RatingCountOut] = Field(description="Lowest rating first.")
-    n_fans: Count = Field(description="Number of users who rated it above their own mean.")
+    n_fans: Count = Field(
+        description="Number of users who rated it above their own mean; of counts and choices, all."
+    )
     fans: list[FanOut] = Field(description="Those farthest above their mean.")
 
 
@@ -372,9 +384,11 @@ class MapOut(Response):
 
 
 class ImportedRatingOut(TitledOut):
-    """A rating from another site, on the scale of the data."""
+    """A rating from another site."""
 
-    rating: float
+    rating: float | None = Field(
+        description="On the scale of the data; null if the data are counts or choices, and it was liked."
+    )
 
 
 class UnmatchedOut(Response):
@@ -390,4 +404,6 @@ class ImportOut(Response):
     origin: str = Field(examples=["Letterboxd"])
     ratings: list[ImportedRatingOut] = Field(description="Newest first, if the export has dates.")
     unmatched: list[UnmatchedOut]
-    n_unrated: Count = Field(description="Number of rows without a rating.")
+    n_unrated: Count = Field(
+        description="Number of rows without a rating; for counts and choices, or with a low one."
+    )
