@@ -40,7 +40,7 @@ def test_a_solution_is_the_minimum_of_the_loss():
     rng, ratings = np.random.default_rng(0), random_ratings(4)
     V, prior = rng.normal(size=(9, 32)), rng.normal(size=(12, 32))
     penalties = rng.uniform(0.5, 2.0, 12)
-    X, C = _solved(ratings, V, 0.3, penalties, prior, None), ratings.toarray()
+    X, C = _solved(ratings, V, 0.3 * V.T @ V, penalties, prior, None), ratings.toarray()
 
     def loss(X):
         fit = X @ V.T

@@ -169,6 +169,19 @@ def test_what_if_ratings_were_not_there(client, model, data, person):
     assert new in is_problem(wrong, 422)
 
 
+def test_what_would_change_a_recommendation(client, model, person):
+    one, body = person
+    item = model.recommend(one, 4)[3].item
+    answer = ask(client, "recommendations/counterfactual", **body, item=item, n=4)
+    assert answer == as_json(model.counterfactual(one, item, 4).to_dict())
+    gone = [part["item"] for part in answer["without"]]
+    left = ask(client, "recommendations", **body, without=gone, n=4)["recommendations"]
+    assert item not in [row["item"] for row in left]
+    assert answer["instead"] in [row["item"] for row in left]
+    wrong = client.post("/api/v1/recommendations/counterfactual", json={**body, "item": item})
+    assert "place is 4" in is_problem(wrong, 422)
+
+
 def test_predictions(client, model, person):
     items, (one, body) = ["heat-1995", "alien-1979", "casablanca-1942"], person
     answer = ask(client, "predictions", **body, items=items)

@@ -11,10 +11,11 @@ import numpy as np
 
 from prefmover._typing import Ints, Progress
 from prefmover.data.file_options import check_whole_number
-from prefmover.data.ratings import Ratings, one_user
+from prefmover.data.ratings import Ratings
 from prefmover.errors import InputError
 from prefmover.execution import Executor
 from prefmover.execution.executor import open_executor
+from prefmover.explain.counterfactual import Counterfactual, counterfactual
 from prefmover.explain.plan import UserExplanation, explain_users
 from prefmover.explain.rating import RatingExplanation
 from prefmover.explain.recommendation import RecommendationExplanation
@@ -333,25 +334,49 @@ class BaseRecommender(Estimator):
             raise InputError(f"{state.name!r} has not rated item {item!r}; name items that are rated")
         if not len(removed):
             raise InputError("items is empty; give the ids of the ratings to take out", argument="items")
-        return self._without(state, removed)
+        return self._as_guest(state.without(removed, self.similarity_))
 
     def _without(self, state: UserState, removed: Ints) -> UserState:
         """Return the state without the ratings of items by position."""
-        left = ~np.isin(state.rated, removed)
-        rated, given = state.rated[left], state.given[left]
-        if not given.any():
-            raise InputError(f"nothing is left of {state.name!r} without these ratings; leave at least one")
-        one = one_user(self.data_.ratings, state.name, rated, given)
-        gone = np.union1d(state.removed, removed)
-        less = replace(state, rated=rated, given=given, guest=one, ranking=None, removed=gone)
-        return self._as_guest(less)
+        return self._placed(state.without(removed, self.similarity_))
+
+    def counterfactual(self, user: Any, item: Any, n: int = 1) -> Counterfactual:
+        """Return the fewest ratings of a user without which an item would not be recommended.
+
+        Sets of one, two and three ratings are searched, larger ones greedily; the result says whether none
+        is smaller (:mod:`prefmover.explain.counterfactual`).
+
+        Parameters
+        ----------
+        user
+            Id or :class:`UserState`.
+        item
+            Id of an item that is among the first ``n`` recommendations.
+        n
+            How long the list is from which the item is to drop. 1 asks what changes the first recommendation.
+
+        Examples
+        --------
+        >>> from prefmover import Recommender, datasets
+        >>> cinema = datasets.load("cinema")
+        >>> model = Recommender().fit(cinema.with_ratings(cinema.ratings.take(users=range(40))))
+        >>> guest = model.guest({"alien-1979": 5, "the-thing-1982": 4.5, "casablanca-1942": 2})
+        >>> first = model.recommend(guest, n=1)[0].item
+        >>> why = model.counterfactual(guest, first)
+        >>> less = model.without(guest, [one.item for one in why.without])
+        >>> model.recommend(less, n=1)[0].item == why.instead != first
+        True
+        """
+        check_whole_number("n", n)
+        assert self.ranker_ is not None  # or it says why
+        state = self._placed(self._state(user, known=True))
+        return counterfactual(self.ranker_, state, self.data_.ratings.item_position(item), n)
 
     def _as_guest(self, state: UserState) -> UserState:
         """Return a state whose ratings are those of a guest, placed among the landmarks and solved for."""
         assert state.guest is not None
-        similarity = self.similarity_
-        compared = similarity.to_landmarks(state.guest) if len(similarity.landmarks) else None
-        state = replace(state, to_landmarks=compared)
+        if state.to_landmarks is None and len(self.similarity_.landmarks):
+            state = replace(state, to_landmarks=self.similarity_.to_landmarks(state.guest))
         rating = None if self._predictor is None else self._predictor.guest(state)
         return self._placed(replace(state, rating=rating))
 

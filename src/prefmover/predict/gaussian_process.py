@@ -291,7 +291,9 @@ class KernelPredictor(Predictor):
         return replace(self, similarity=similarity, items=items, solved=solved)
 
     def _user(self, state: UserState) -> UserCoefficients:
-        return self.coefficients(state.position) if state.guest is None else state.rating
+        if state.guest is None:
+            return self.coefficients(state.position)
+        return self.guest(state) if state.rating is None else state.rating
 
     def coefficients(self, user: int) -> UserCoefficients:
         """Return the coefficients of a user by position; those of an unknown user for -1."""

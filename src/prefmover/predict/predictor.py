@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
@@ -14,8 +14,9 @@ from prefmover._format import counted
 from prefmover._pickled import PickledFields
 from prefmover._table import Tabular
 from prefmover._typing import Bools, Floats, Ints, Progress
-from prefmover.data.ratings import Ratings
+from prefmover.data.ratings import Ratings, one_user
 from prefmover.data.scale import Scale
+from prefmover.errors import InputError
 from prefmover.predict.similarity import UserSimilarity, Who
 
 __all__ = [
@@ -244,6 +245,27 @@ class UserState:
     def seen(self) -> Ints:
         """Positions of the items that are not new to the user."""
         return np.concatenate([self.rated, self.removed])
+
+    def without(self, removed: Ints, similarity: UserSimilarity) -> UserState:
+        """Return the state of the same person without the ratings of items by position, among the landmarks.
+
+        The numbers that the predictor and the ranker compute are not there yet.
+        """
+        left = ~np.isin(self.rated, removed)
+        rated, given = self.rated[left], self.given[left]
+        if not given.any():
+            raise InputError(f"nothing is left of {self.name!r} without these ratings; leave at least one")
+        one = one_user(similarity.data.ratings, self.name, rated, given)
+        return replace(
+            self,
+            rated=rated,
+            given=given,
+            guest=one,
+            to_landmarks=similarity.to_landmarks(one) if len(similarity.landmarks) else None,
+            rating=None,
+            ranking=None,
+            removed=np.union1d(self.removed, removed),
+        )
 
     @property
     def is_known(self) -> bool:

@@ -80,16 +80,20 @@ class TasteFactors(PickledFields):
         by_users = PENALTY * (confidence.sum(axis=1) + unrated * len(rated))
         by_items = PENALTY * (by_item.sum(axis=1) + unrated * len(raters))
         for _ in range(N_ROUNDS if ratings.nnz else 0):
-            X = _solved(confidence, V, unrated, by_users, None, n_threads)
-            solved = _solved(by_item, X, unrated, by_items, _from_content(T, V, by_items), n_threads)
+            X = _solved(confidence, V, unrated * (V.T @ V), by_users, None, n_threads)
+            prior = _from_content(T, V, by_items)
+            solved = _solved(by_item, X, unrated * (X.T @ X), by_items, prior, n_threads)
             V[rated] = solved[rated]
         return cls(V.astype(np.float32), unit or 1.0, unrated)
 
     def users(self, rows: Sparse, n_threads: int | None = None) -> Singles:
         """Return the vectors x of users with these ratings, (n, N_FACTORS)."""
-        confidence = (rows / self.unit).tocsr()
+        confidence, vectors = (rows / self.unit).tocsr(), self.vectors
         penalties = PENALTY * (confidence.sum(axis=1) + self.unrated * self._n_rated)
-        return _solved(confidence, self.vectors, self.unrated, penalties, None, n_threads).astype(np.float32)
+        if rows.shape[0] == 1:  # only the items of one user are looked at
+            confidence, vectors = confidence[:, rows.indices], vectors[rows.indices]
+        X = _solved(confidence, vectors, self._everywhere, penalties, None, n_threads)
+        return X.astype(np.float32)
 
     def scores(self, rows: Sparse, items: Ints | None = None, n_threads: int | None = None) -> Singles:
         """Return the scaled x · v of users with these ratings, for all items or some: (n, items)."""
@@ -100,9 +104,15 @@ class TasteFactors(PickledFields):
         """Return what each rating of one user adds to the scores of items, (rated, items)."""
         V, confidence = self.vectors.astype(np.float64), row.data / self.unit
         rated = V[row.indices]
-        A = self.unrated * V.T @ V + (rated * confidence[:, None]).T @ rated
+        A = self._everywhere + (rated * confidence[:, None]).T @ rated
         A[np.diag_indices_from(A)] += PENALTY * (confidence.sum() + self.unrated * self._n_rated)
         return np.asarray(self.scale * confidence[:, None] * (rated @ np.linalg.solve(A, V[items].T)))
+
+    @cached_property
+    def _everywhere(self) -> Floats:
+        """α VᵀV, what all items add to the equations of every user."""
+        V = self.vectors.astype(np.float64)
+        return np.asarray(self.unrated * (V.T @ V))
 
     @cached_property
     def _n_rated(self) -> int:
@@ -128,7 +138,7 @@ def _from_content(features: Floats | None, V: Floats, penalties: Floats) -> Floa
 def _solved(
     confidence: Sparse,
     others: Floats | Singles,
-    unrated: float,
+    everywhere: Floats,
     penalties: Floats,
     prior: Floats | None,
     n_threads: int | None,
@@ -136,7 +146,7 @@ def _solved(
     """Return the vectors of rows, given the vectors of what they have rated, or of who has rated them."""
     n, k = confidence.shape[0], N_FACTORS
     some, (a, b) = others.astype(np.float32), np.tril_indices(N_FACTORS)
-    out, everywhere = np.empty((n, k)), unrated * (others.T @ others).astype(np.float64)
+    out = np.empty((n, k))
     for block in slices(n, BLOCK_ROWS):
         rows, size = confidence[block], block.stop - block.start
         moments, targets = np.zeros((size, len(a)), np.float32), np.zeros((size, k), np.float32)

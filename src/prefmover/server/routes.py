@@ -201,6 +201,10 @@ _serve("/neighbors", "people", "The nearest users", neighbors.get_neighbors)
 _serve("/neighbors/lists", "people", "Neighbors by several measures", neighbors.get_neighbor_lists, "large")
 _serve("/recommendations", "people", "Recommendations, with reasons", recommend.get_recommendations)
 _serve("/recommendations/why", "people", "Why an item is recommended", recommend.explain_recommendation)
+_serve(
+    "/recommendations/counterfactual", "people", "What would change a recommendation",
+    recommend.get_counterfactual, "large",
+)  # fmt: skip
 _serve("/predictions", "people", "Predicted ratings", recommend.get_predictions)
 _serve("/predictions/why", "people", "The parts of a predicted rating", recommend.explain_prediction)
 _serve("/explanations", "pairs", "Why two users are near", pairs.explain_users)

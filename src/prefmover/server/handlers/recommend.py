@@ -40,6 +40,13 @@ def explain_recommendation(
     return explanations.RecommendationExplanationOut(**why)
 
 
+def get_counterfactual(served: ServedModel, body: requests.RecommendedItem) -> explanations.CounterfactualOut:
+    """Return the fewest of a person's ratings without which an item would not be among the first `n`."""
+    item = served.items.id_of(body.item)
+    found = served.model.counterfactual(served.person(body), item, body.n)
+    return explanations.CounterfactualOut(**found.to_dict())
+
+
 def get_predictions(served: ServedModel, body: requests.PredictionsFor) -> explanations.PredictionsOut:
     """Return the predicted ratings of some items, in their order."""
     state, items = served.person(body), [served.items.id_of(item) for item in body.items]

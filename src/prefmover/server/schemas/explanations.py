@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from prefmover.explain import RatingExplanation, RecommendationExplanation, UserExplanation
+from prefmover.explain.counterfactual import Counterfactual, TakenOut
 from prefmover.explain.recommendation import NeighborRating, Others
 from prefmover.measures.breakdown import Factor, Flow
 from prefmover.model.groups import GroupRecommendation
@@ -87,6 +88,21 @@ class GroupRecommendationsOut(Response):
     group: list[UserId]
     combine: Combine
     recommendations: list[GroupRecommendationOut]
+
+
+@fields_of(TakenOut)
+class TakenOutOut(Response):
+    """A rating that is taken out."""
+
+    label: Title
+
+
+@fields_of(Counterfactual)
+class CounterfactualOut(Response):
+    """The ratings without which an item would not be recommended."""
+
+    label: Title
+    instead: ItemId | None = Field(description="The best item that is then new in the list; null if none is.")
 
 
 @fields_of(Prediction, without=["user"])

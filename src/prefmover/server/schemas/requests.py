@@ -208,3 +208,14 @@ class PersonAndItem(WhatIf):
     """A person, and the item to explain."""
 
     item: Id = Field(examples=["aliens-1986"])
+
+
+class RecommendedItem(PersonAndItem):
+    """A person, and an item that is recommended: it is among the first `n`."""
+
+    n: WholeNumber = Field(
+        default=1,
+        ge=1,
+        le=MOST_RECOMMENDATIONS,
+        description="The length of the list that the item is to leave.",
+    )
