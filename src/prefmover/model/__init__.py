@@ -11,6 +11,7 @@
     groups.py           the best items for several people together
     storage.py          a fitted model to a folder and back, its arrays declared and checked
     folder.py           the files of such a folder
+    cache.py            models that are fitted once, in the cache folder
 """
 
 from prefmover.model.knn_recommender import KNNRecommender

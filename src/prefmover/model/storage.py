@@ -3,30 +3,22 @@
 ``ARRAYS`` and ``SPARSE`` declare the arrays of a fitted Recommender, by name. :func:`fitted_arrays` takes
 them out of a model, :func:`restored` checks them and puts them in again. Compiled code does not check bounds,
 so everything that it relies on is checked here, once.
-
-The default model of a data set is fitted once and kept in the cache folder (:func:`fit_and_store`).
 """
 
 from __future__ import annotations
 
-import hashlib
-import logging
 from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
-from importlib.metadata import version
 from os import PathLike
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from prefmover._typing import Progress
 from prefmover.data.ratings import Ratings
 from prefmover.data.scale import Scale
 from prefmover.dataset import ABOUT, Dataset, geometry_if
 from prefmover.errors import InputError
-from prefmover.execution.atomic import cache_folder
 from prefmover.execution.threads import Stages
 from prefmover.items.geometry import BlockWeight, ItemGeometry
 from prefmover.measures import Weight, find_measure, weight
@@ -45,18 +37,8 @@ from prefmover.rank.factors import TasteFactors
 from prefmover.rank.two_sided import RankingSettings, TwoSidedRanker, UserSide
 
 __all__ = [
-    "check_arrays",
-    "fit_and_store",
-    "fitted_arrays",
-    "fitted_facts",
-    "load",
-    "restored",
-    "save",
-    "stored",
-    "stored_folder",
-]
-
-logger = logging.getLogger("prefmover.model")
+    "check_arrays", "fitted_arrays", "fitted_facts", "load", "parameters_to_json", "restored", "save",
+]  # fmt: skip
 
 GEOMETRY = ("name", "is_metric", "metric_by", "to_distance", "unit", "blocks")
 GEOMETRY_ARRAYS = ("grid", "vectors")
@@ -121,8 +103,6 @@ def save(model: Estimator, folder: str | PathLike[str]) -> None:
     data = model.data_
     row, ratings, scale = find_measure(model.params_["measure"]), data.ratings, data.ratings.scale
     geometry = geometry_if(data, row.needs_geometry or model.uses_geometry)
-    parameters = {name: _to_json(value) for name, value in model.params_.items()}
-    parameters |= {"n_threads": None, "measure": row.name}
     matrix = ratings.matrix
     arrays: dict[str, Any] = {"indptr": matrix.indptr, "indices": matrix.indices, "data": matrix.data}
     facts: dict[str, Any] = {
@@ -137,7 +117,7 @@ def save(model: Estimator, folder: str | PathLike[str]) -> None:
         stored = {f"geometry.{name}": getattr(geometry, name) for name in GEOMETRY_ARRAYS}
         arrays |= {name: array for name, array in stored.items() if array is not None}
     facts |= fitted_facts(model)
-    about = {"kind": model.kind, "parameters": parameters, "facts": facts}
+    about = {"kind": model.kind, "parameters": parameters_to_json(model.params_), "facts": facts}
     write(folder, about, arrays | fitted_arrays(model), ratings.users, data.catalog)
 
 
@@ -194,34 +174,10 @@ def _restored_data(stored: StoredModel) -> Dataset:
     return Dataset(ratings, geometry, stored.items, **about)  # type: ignore[arg-type]
 
 
-def stored(data: Dataset, n_threads: int | None = None) -> Recommender | None:
-    """Return the default model of a data set if it was fitted before."""
-    try:
-        return Recommender.load(stored_folder(data), n_threads=n_threads)
-    except InputError:
-        return None  # not stored, or not complete
-
-
-def fit_and_store(
-    data: Dataset, n_threads: int | None = None, progress: Progress | None = None
-) -> Recommender:
-    """Fit the default model of a data set, and store it; ``n_threads`` are for what it is asked later."""
-    logger.info("fitting a model to %s; the next start loads it", data.name or "the data")
-    model = Recommender().fit(data, progress=progress)
-    try:
-        model.save(stored_folder(data))
-    except (InputError, OSError) as error:
-        logger.warning("the model is not stored: %s", error)
-    return stored(data, n_threads) or model
-
-
-def stored_folder(data: Dataset) -> Path:
-    """Return the folder of a data set's model in the cache, by version and content."""
-    geometry = data.require_geometry("the default model")
-    digest = hashlib.sha256()
-    for part in (version("prefmover"), data.digest(), geometry.digest(), *data.catalog.labels):
-        digest.update(part.encode() + b"\0")
-    return cache_folder() / "models" / f"{data.name or 'data'}-{digest.hexdigest()[:16]}"
+def parameters_to_json(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a model, ready for JSON. Threads are no property of a model."""
+    ready = {name: _to_json(value) for name, value in parameters.items()}
+    return ready | {"n_threads": None, "measure": find_measure(parameters["measure"]).name}
 
 
 def fitted_arrays(model: Estimator) -> dict[str, npt.NDArray[Any]]:

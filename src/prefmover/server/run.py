@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from types import FrameType
 from typing import Protocol
 
@@ -20,8 +21,8 @@ from threadpoolctl import threadpool_limits
 from prefmover._typing import Progress
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
+from prefmover.model import Recommender, cache
 from prefmover.model.base_recommender import BaseRecommender
-from prefmover.model.storage import fit_and_store, stored, stored_folder
 from prefmover.server.app import create_app
 from prefmover.server.connection import connection_class
 from prefmover.server.logs import SERVICE
@@ -60,7 +61,9 @@ def serve(
     model is loaded.
     """
     if isinstance(data_or_model, Dataset):
-        stored_folder(data_or_model)  # data that cannot be fitted are an error before anybody can connect
+        cache.folder_of(
+            Recommender(), data_or_model
+        )  # data that cannot be fitted are an error before anybody can connect
     _allow_files(settings.connections + SPARE_FILES)
     limits = ExitStack()
 
@@ -99,13 +102,10 @@ def serve(
 
 
 def _fitted(data: Dataset, refit: bool, report: Report) -> BaseRecommender:
-    if not refit:
-        report("loading the model", 0, 0)
-        model = stored(data, n_threads=1)  # requests run side by side, each on one thread
-        if model is not None:
-            return model
-    report("fitting the model", 0, 0)
-    return fit_and_store(data, 1, lambda done, total: report("fitting the model", done, total))
+    report("loading the model", 0, 0)
+    fit = partial(report, "fitting the model")
+    # Requests run side by side, each on one thread.
+    return cache.fit_once(Recommender(), data, refit=refit, n_threads=1, progress=fit)
 
 
 def listen(settings: Settings) -> socket.socket:
