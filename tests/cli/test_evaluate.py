@@ -13,7 +13,7 @@ from tests.messages import names, unnamed
 def test_evaluate_and_report(run, tmp_path):
     folder = tmp_path / "run"
     options = ("-d", "cinema", "--recommenders", "knn:jaccard,knn:pmd,bias", "--train", "1:19")
-    options += ("--ks", "5,40", "--repeats", "1")
+    options += ("--task", "rating", "--ks", "5,40", "--repeats", "1")
     code, out, err = run("evaluate", "--out", str(folder), *options)
     files = [str(folder / "records.parquet"), str(folder / "report" / "report.html")]
     assert (code, out.split()[-2:]) == (0, files)
@@ -58,7 +58,7 @@ def test_the_file_may_have_every_option(run, tmp_path):
     code, found, _ = run("evaluate", "--config", file)
     found = json.loads(found)
     assert (code, found["records"]) == (0, str(out / "records.parquet"))
-    assert [row["recommender"] for row in found["summary"]] == ["knn:cos"]
+    assert [row["recommender"] for row in found["lists"]] == ["knn:cos"]
     file.write_text(file.read_text() + "thraeds = 2\n")
     code, _, err = run("evaluate", "--config", file)
     assert code == 2
@@ -73,7 +73,7 @@ def test_a_run_again_from_its_settings(run, tmp_path):
     """A folder's experiment.json stands for the options that made it, panels included."""
     file, first, again = tmp_path / "e.toml", tmp_path / "first", tmp_path / "again"
     file.write_text(
-        'dataset = "cinema"\nrecommenders = ["user-mean", "bias"]\ntrain = [0.5, 0.2]\nrepeats = 2\n'
+        'dataset = "cinema"\nrecommenders = ["knn:cos", "bias"]\ntrain = [0.5, 0.2]\nrepeats = 2\n'
         '[[panels]]\nname = "a"\nover = "train"\ntrain = [0.5, 0.2]\nks = [5]\n'
     )
     assert run("evaluate", "--config", file, "-o", first, "--no-report")[0] == 0
@@ -95,7 +95,7 @@ def test_a_file_that_is_no_run(run, tmp_path, content):
 @pytest.mark.usefixtures("small_cinema")
 def test_lists(run, tmp_path):
     """Lists of several recommenders: a table, records, a page; what was chosen is in --json."""
-    options = ["--task", "ranking", "--recommenders", "simple,ease,user-knn", "--train", ".5"]
+    options = ["--recommenders", "simple,ease,user-knn", "--train", ".5"]
     options += ["--repeats", "1", "--ns", "5,10", "--trials", "2", "--out", tmp_path / "run"]
     code, out, err = run("evaluate", "-d", "cinema", *options)
     assert (code, out.split()[-1]) == (0, str(tmp_path / "run" / "report" / "report.html"))
@@ -116,7 +116,7 @@ def test_lists_by_time(run, tmp_path):
     file = tmp_path / "log.csv"
     rows = [f"u{k % 7},i{k * 5 % 11},{1 + k % 5},{k}" for k in range(60)]
     file.write_text("user,item,rating,when\n" + "\n".join(rows) + "\n")
-    options = ("--task", "ranking", "--recommenders", "popularity", "--no-report", "--duplicates", "last")
+    options = ("--recommenders", "popularity", "--no-report", "--duplicates", "last")
     for protocol in ("time", "last"):
         time = ("--protocol", protocol, "--time-column", "when", "--out", tmp_path / protocol)
         code, _, err = run("evaluate", "-r", file, *options, *time)

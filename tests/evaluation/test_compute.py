@@ -29,4 +29,4 @@ class Wrong:
 )
 def test_wrong_predictions_are_named(answer, message):
     with pytest.raises(InputError, match=message):
-        evaluate(datasets.load("cinema"), Wrong(answer))
+        evaluate(datasets.load("cinema"), Wrong(answer), task="rating")

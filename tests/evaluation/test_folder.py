@@ -10,7 +10,7 @@ from prefmover.evaluation import Experiment, RunFolder, run_experiment
 from prefmover.evaluation.recommenders import Method
 from tests.messages import names
 
-BIAS = Experiment(dataset="cinema", recommenders="bias", repeats=1)
+BIAS = Experiment(dataset="cinema", recommenders="bias", task="rating", repeats=1)
 
 
 @pytest.fixture
@@ -88,7 +88,8 @@ def test_records_without_settings(folder):
 
 
 def test_a_folder_covers_all_its_runs(folder):
-    run_experiment(Experiment(dataset="cinema", recommenders="user-mean", train=0.5, repeats=1), folder)
+    more = Experiment(dataset="cinema", recommenders="user-mean", task="rating", train=0.5, repeats=1)
+    run_experiment(more, folder)
     merged = RunFolder(folder).content().settings
     assert merged.recommenders == ("bias", "user-mean")
     assert merged.train == (0.8, 0.5)

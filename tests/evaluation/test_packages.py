@@ -12,8 +12,8 @@ def test_peers_on_the_same_splits():
     pytest.importorskip("surprise")
     cinema = datasets.load("cinema")
     recommenders = ["user-mean", "surprise:SVD", "surprise:KNNWithMeans", "surprise:BaselineOnly"]
-    first = evaluate(cinema, recommenders, train=0.1, trials=2)
-    again = evaluate(cinema, recommenders, train=0.1, trials=2)
+    first = evaluate(cinema, recommenders, task="rating", train=0.1, trials=2)
+    again = evaluate(cinema, recommenders, task="rating", train=0.1, trials=2)
     errors = {record.method: record.main[0] for record in first}
     assert errors == {record.method: record.main[0] for record in again}
     assert {record.kind for record in first} == {"control", "peer"}
@@ -25,7 +25,7 @@ def test_settings_are_chosen_on_training_ratings(name):
     """The settings with the least error on a part of the training ratings, fitted to all of them."""
     pytest.importorskip("surprise")
     cinema = datasets.load("cinema")
-    (record,) = evaluate(cinema, name, train=0.2, trials=2)
+    (record,) = evaluate(cinema, name, task="rating", train=0.2, trials=2)
     best = min(record.tuning.trials, key=lambda trial: trial.value)
     assert (len(record.tuning.trials), record.settings) == (2, best.settings)
     split = random_split(cinema.ratings, 0.2, 0)

@@ -13,6 +13,7 @@ from tests.messages import names, unnamed
 
 SMALL = Experiment(
     dataset="cinema",
+    task="rating",
     train=(0.05,),
     repeats=2,
     ks=(5, 40),
@@ -85,6 +86,7 @@ def test_in_memory_as_in_a_folder(finished, cinema):
     evaluation = evaluate(
         cinema,
         ["bias", "knn:nhsm", "uniform"],
+        task="rating",
         train=0.05,
         ks=(5, 40),
         n_threads=2,
@@ -109,7 +111,7 @@ def test_killed_and_resumed(finished, tmp_path):
 
 
 def test_an_experiment_may_grow_but_not_change(tmp_path):
-    same = {"dataset": "cinema", "ks": (5,)}
+    same = {"dataset": "cinema", "task": "rating", "ks": (5,)}
     run_experiment(Experiment(recommenders="knn:cos", train=0.2, repeats=1, **same), tmp_path)
     more = Experiment(recommenders="knn:cos, knn:msd, bias", repeats=2, train=(0.2, 0.1), **same)
     lines = []
@@ -126,14 +128,14 @@ def test_settings_without_records_may_change(tmp_path):
     file.write_text("user,item,rating\n" + "".join(f"u{k % 4},i{k // 4},3\n" for k in range(40)))
     same = {"ratings": str(file), "recommenders": "bias", "repeats": 1}
     with pytest.raises(InputError, match="relevant"):
-        run_experiment(Experiment(task="ranking", relevant=4, **same), tmp_path / "run")
-    assert len(run_experiment(Experiment(**same), tmp_path / "run")) == 1
+        run_experiment(Experiment(relevant=4, **same), tmp_path / "run")
+    assert len(run_experiment(Experiment(task="rating", **same), tmp_path / "run")) == 1
 
 
 def test_folds_that_differ_by_a_rating_have_one_share(tmp_path):
     file = tmp_path / "ratings.csv"
     file.write_text("user,item,rating\n" + "".join(f"u{k % 4},i{k // 4},{k % 5}\n" for k in range(43)))
-    folds = Experiment(ratings=str(file), protocol="k-fold", recommenders="bias", repeats=4)
+    folds = Experiment(ratings=str(file), protocol="k-fold", recommenders="bias", task="rating", repeats=4)
     records = run_experiment(folds, tmp_path / "run").records
     assert len({record.n_train for record in records}) == 2
     assert {record.share for record in records} == {0.75}
@@ -144,6 +146,7 @@ def test_folds_that_differ_by_a_rating_have_one_share(tmp_path):
 def test_folds_and_a_geometry_from_ratings(tmp_path):
     experiment = Experiment(
         dataset="cinema",
+        task="rating",
         protocol="k-fold",
         repeats=2,
         ks=10,
@@ -176,7 +179,7 @@ class Recorder:
 def test_any_object_with_fit_and_predict(cinema):
     Recorder.seen.clear()
     recorder = Recorder()
-    (record,) = evaluate(cinema, recorder, train=0.3)
+    (record,) = evaluate(cinema, recorder, task="rating", train=0.3)
     assert not hasattr(recorder, "mean")  # a copy was fitted
     ((train, pairs),) = Recorder.seen
     split = random_split(cinema.ratings, 0.3, 0)
@@ -192,7 +195,7 @@ def test_any_object_with_fit_and_predict(cinema):
 def test_a_geometry_from_ratings_comes_from_the_training_part(cinema):
     Recorder.seen.clear()
     data = Experiment(dataset="cinema", geometry="ratings").load()
-    evaluate(data, Recorder(), train=0.3)
+    evaluate(data, Recorder(), task="rating", train=0.3)
     train = Recorder.seen[0][0]
     expected = data.with_ratings(random_split(data.ratings, 0.3, 0).train).geometry
     assert train.geometry.digest() == expected.digest() != data.geometry.digest()
@@ -202,20 +205,21 @@ def test_objects_match_names(cinema):
     """The same recommender by name and by object, at the object's K."""
     few = Dataset(cinema.ratings.take(users=np.arange(80)), cinema.geometry, cinema.catalog)
     model = KNNRecommender("jmsd", 5, centering="mean")
-    evaluation = evaluate(few, ["knn:jmsd", model, "default"], ks=(3, 5), train=0.5)
+    evaluation = evaluate(few, ["knn:jmsd", model, "default"], task="rating", ks=(3, 5), train=0.5)
     by_name, by_object, default = evaluation
     assert by_object.cuts == (5,)
     assert by_object.main[0] == pytest.approx(by_name.main[1], abs=1e-8)
     assert by_object.label == repr(model)
-    (same,) = evaluate(few, {"mine": Recommender()}, train=0.5)
+    (same,) = evaluate(few, {"mine": Recommender()}, task="rating", train=0.5)
     assert same.main == default.main
     assert (same.label, default.label, default.kind) == ("mine", "default", "model")
 
 
 def test_objects_resume_in_a_folder(tmp_path, cinema):
-    first = evaluate(cinema, {"Recorder": Recorder(), "bias": "bias"}, folder=tmp_path, train=0.3)
+    both = {"Recorder": Recorder(), "bias": "bias"}
+    first = evaluate(cinema, both, task="rating", folder=tmp_path, train=0.3)
     Recorder.seen.clear()
-    again = evaluate(cinema, {"Recorder": Recorder(), "bias": "bias"}, folder=tmp_path, train=0.3)
+    again = evaluate(cinema, both, task="rating", folder=tmp_path, train=0.3)
     assert not Recorder.seen
     assert [record.main for record in again] == [record.main for record in first]
     assert RunFolder(tmp_path).content().settings.recommenders == ("object:Recorder", "bias")
@@ -250,5 +254,5 @@ def test_settings_of_the_data_are_refused_next_to_a_dataset(settings, named):
 def test_objects_in_a_folder_need_a_label(tmp_path):
     with pytest.raises(InputError, match=names("Nameless")):
         evaluate(datasets.load("cinema"), [Nameless()], folder=tmp_path)
-    (record,) = evaluate(datasets.load("cinema"), {"three": Nameless()}, folder=tmp_path)
+    (record,) = evaluate(datasets.load("cinema"), {"three": Nameless()}, task="rating", folder=tmp_path)
     assert record.label == "three"

@@ -31,7 +31,12 @@ pytestmark = [
 ]
 
 SMALL = Experiment(
-    dataset="cinema", train=0.05, repeats=1, ks=(5, 40), recommenders="controls, knn:cos, knn:pmd"
+    dataset="cinema",
+    task="rating",
+    train=0.05,
+    repeats=1,
+    ks=(5, 40),
+    recommenders="controls, knn:cos, knn:pmd",
 )
 
 DRIVER = """

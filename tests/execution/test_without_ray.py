@@ -28,7 +28,7 @@ for model in (pm.Recommender(), pm.KNNRecommender()):
 
 from tempfile import TemporaryDirectory
 from prefmover.evaluation import Experiment, run_experiment
-small = Experiment(dataset="cinema", recommenders="knn:jaccard, bias", repeats=1, ks=(5,))
+small = Experiment(dataset="cinema", recommenders="knn:jaccard, bias", task="rating", repeats=1, ks=(5,))
 with TemporaryDirectory() as folder:
     assert len(run_experiment(small, folder)) == 2
 try:

@@ -131,7 +131,7 @@ def test_experiments_choose_blocks_on_training_ratings_only():
     ratings, blocks = planted()
     SEEN.clear()
     data = Dataset(ratings, Spy(files_of(blocks)))
-    evaluation = evaluate(data, {"mean": Mean()}, train=(0.5,), repeats=2)
+    evaluation = evaluate(data, {"mean": Mean()}, task="rating", train=(0.5,), repeats=2)
     assert evaluation.data.geometry == "from each split's training ratings"
     train = [random_split(data.ratings, 0.5, seed).train.matrix for seed in (0, 1)]
     assert len(SEEN) == 2

@@ -98,7 +98,7 @@ class Evaluate(Job):
     def work(self, folder, mark):
         mark("ready")
         names = "user-mean,bias,knn:jaccard,knn:cos"
-        experiment = Experiment(dataset="cinema", recommenders=names, repeats=2, ks=(5, 20))
+        experiment = Experiment(dataset="cinema", recommenders=names, task="rating", repeats=2, ks=(5, 20))
         run_experiment(experiment, folder, n_threads=2)
 
     def seen(self, folder):

@@ -97,7 +97,7 @@ def _models(data, n_threads):
 
 def _runs(n_threads):
     names = "knn:jaccard,knn:nhsm,bias,uniform"
-    experiment = Experiment(dataset="cinema", recommenders=names, repeats=1, ks=(5, 20))
+    experiment = Experiment(dataset="cinema", recommenders=names, task="rating", repeats=1, ks=(5, 20))
     before = Path.cwd()
     with TemporaryDirectory() as home:
         os.chdir(home)

@@ -37,6 +37,7 @@ def make_record(
 def make_results(records, **settings):
     """Return the results of records, with an experiment that names their recommenders."""
     recommenders = tuple(dict.fromkeys(record.recommender for record in records))
+    settings = {"task": "rating", **settings}
     return Results(
         records, Experiment(dataset="toy", recommenders=recommenders, ks=(5, 40), **settings), DATA
     )

@@ -86,6 +86,7 @@ def written(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
     experiment = Experiment(
         dataset="cinema",
+        task="rating",
         train=(0.05, 0.02),
         repeats=2,
         ks=(5, 20, 40),

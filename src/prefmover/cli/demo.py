@@ -104,7 +104,8 @@ def _errors(data: Dataset, folder: Path, threads: int | None) -> dict[str, list[
     names = ("default", *(f"knn:{name}" for name in MEASURES), "bias", "user-mean")
     title = "Measures with few ratings: the built-in data"
     errors: dict[str, dict[float, float]] = {}
-    for row in _evaluated(data, names, folder / "comparison", title, threads, train=SHARES, ks=(40,)):
+    settings = {"task": "rating", "train": SHARES, "ks": (40,)}
+    for row in _evaluated(data, names, folder / "comparison", title, threads, **settings):
         errors.setdefault(row["label"], {})[row["share"]] = row["mae"]
     return {label: [by_share[share] for share in SHARES] for label, by_share in errors.items()}
 

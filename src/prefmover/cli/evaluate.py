@@ -27,9 +27,9 @@ from prefmover.evaluation.run import run_experiment
 from prefmover.execution import Executor
 
 EXAMPLES = (
-    "prefmover evaluate --dataset cinema --recommenders default,knn:pmd,bias --repeats 1 --out run",
-    "prefmover evaluate --dataset cinema --task ranking --recommenders default,simple,ease --out lists",
-    "prefmover evaluate --ratings ratings.csv --items tags.csv --recommenders knn:jmsd,knn:pmd --out mine",
+    "prefmover evaluate --dataset cinema --recommenders default,simple,ease --repeats 1 --out run",
+    "prefmover evaluate --dataset cinema --task rating --recommenders default,knn:pmd,bias --out ratings",
+    "prefmover evaluate --ratings ratings.csv --items tags.csv --recommenders default,bias --out mine",
     "prefmover evaluate --config experiment.toml --out mine",
     "prefmover evaluate --config run/experiment.json --out again",
 )
@@ -77,7 +77,7 @@ def evaluate(
     report: Report = True,
     cluster: ExecutorOptions,
 ) -> Output:
-    """Compare recommenders on the same splits: their lists (--task ranking) or their predicted ratings.
+    """Compare recommenders on the same splits: their lists, or their predicted ratings (--task rating).
 
     Recommenders: default (this package's model), knn:MEASURE (the paper's neighbor average) and knn:all,
     bias. For lists: simple (popularity, liked-popularity, random, bias), kernel:DISTANCE and kernels, peers

@@ -209,8 +209,8 @@ class Experiment(FileSettings):
         description="Recommenders to compare, such as knn:pmd, knn:all, controls, surprise:SVD",
     )
     task: Literal["rating", "ranking", "both"] = Field(
-        default="rating",
-        description="What is judged: predicted ratings (rating), recommended lists (ranking), or both",
+        default="ranking",
+        description="What is judged: recommended lists (ranking), predicted ratings (rating), or both",
     )
     protocol: Protocol = Field(
         default="random",

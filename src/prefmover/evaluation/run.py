@@ -135,7 +135,7 @@ def evaluate(
     data: Dataset,
     recommenders: Recommenders = "default",
     *,
-    task: Literal["rating", "ranking", "both"] = "rating",
+    task: Literal["rating", "ranking", "both"] = "ranking",
     times: Any = None,
     folder: str | PathLike[str] | None = None,
     executor: str | Executor | None = None,
@@ -156,8 +156,8 @@ def evaluate(
         :mod:`prefmover.evaluation.recommenders`); or objects with ``fit(data)`` and ``predict(pairs)`` or
         ``recommend(users, n)``; or a mapping from labels to these. Objects are copied for each split.
     task
-        ``"rating"`` predicts the test ratings. ``"ranking"`` recommends lists from all items that a user has
-        not rated in training; the relevant test items in them are the hits. ``"both"`` does one after the
+        ``"ranking"`` recommends lists from all items that a user has not rated in training; the relevant test
+        items in them are the hits. ``"rating"`` predicts the test ratings. ``"both"`` does one after the
         other. Named recommenders choose their settings on a validation part of the training ratings.
     times
         The times of the ratings, for the protocols ``"time"`` and ``"last"``, in any form that
@@ -182,10 +182,12 @@ def evaluate(
     ...
     ...     def predict(self, pairs):
     ...         return [self.mean] * len(pairs)
-    >>> evaluation = evaluate(datasets.load("cinema"), [Constant(), "bias", "knn:jaccard"], ks=(5, 40))
+    >>> evaluation = evaluate(
+    ...     datasets.load("cinema"), [Constant(), "bias", "knn:jaccard"], task="rating", ks=(5, 40)
+    ... )
     >>> [(row["label"], row["k"], round(row["mae"], 2)) for row in evaluation.summary().to_pylist()]
     [('Constant', None, 0.72), ('bias', None, 0.61), ('Jaccard', 5, 0.6), ('Jaccard', 40, 0.6)]
-    >>> lists = evaluate(datasets.load("cinema"), ["random", "popularity", "ease"], task="ranking", trials=4)
+    >>> lists = evaluate(datasets.load("cinema"), ["random", "popularity", "ease"], trials=4)
     >>> [(row["label"], row["n"], round(row["ndcg"], 2)) for row in lists.summary().to_pylist()]
     [('random', 10, 0.02), ('popularity', 10, 0.04), ('EASE', 10, 0.17)]
     """
@@ -223,7 +225,9 @@ def run_experiment(
 
     Examples
     --------
-    >>> experiment = Experiment(dataset="cinema", recommenders="bias, knn:jaccard", repeats=1, ks=(5, 40))
+    >>> experiment = Experiment(
+    ...     dataset="cinema", recommenders="bias, knn:jaccard", task="rating", repeats=1, ks=(5, 40)
+    ... )
     >>> [(record.key, record.cuts) for record in run_experiment(experiment)]
     [('0.8-0-bias', (None,)), ('0.8-0-knn.jaccard', (5, 40))]
     """

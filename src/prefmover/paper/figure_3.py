@@ -55,6 +55,7 @@ def figure_3(
     )
     return Experiment(
         dataset=dataset,
+        task="rating",
         train=tuple(share for panel in chosen_panels for share in panel.train),
         repeats=paper["repeats"] if repeats is None else repeats,
         seed=seed,
