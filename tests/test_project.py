@@ -6,11 +6,13 @@ import re
 import subprocess
 import sys
 import tomllib
+import types
 from pathlib import Path
 
 import pytest
 
 import prefmover
+from prefmover.errors import install_command
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "prefmover"
@@ -148,6 +150,40 @@ def test_help_of_verbs_computes_nothing():
     )
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+def test_nobody_is_told_to_install_the_name_from_an_index():
+    """Until it is ours there, the name may be anybody's; see CONTRIBUTING.md, Releases."""
+    files = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *FILES, *(ROOT / "deploy").glob("*")]
+    files += [page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts]
+    for file in files:
+        found = re.search(
+            r"pip install\b[^\n`]*[\s\"']prefmover\b(?![^\s\"']* @)", file.read_text(encoding="utf-8")
+        )
+        assert not found, f"{file}: {found[0]}"
+
+
+@pytest.mark.parametrize(
+    ("origin", "command"),
+    [
+        (None, 'pip install ".[plot]", in a clone'),
+        ("no json", 'pip install ".[plot]", in a clone'),
+        (
+            '{"dir_info": {"editable": true}, "url": "file:///home/me/a%20b"}',
+            'pip install --editable "/home/me/a b[plot]"',
+        ),
+        ('{"dir_info": {}, "url": "file:///x/y"}', 'pip install "prefmover[plot] @ file:///x/y"'),
+        (
+            '{"url": "https://x.org/y", "vcs_info": {"vcs": "git", "commit_id": "c0ffee"}}',
+            'pip install "prefmover[plot] @ git+https://x.org/y@c0ffee"',
+        ),
+    ],
+)
+@pytest.mark.skipif(sys.platform == "win32", reason="paths have drives there")
+def test_an_extra_is_installed_from_where_this_copy_came_from(origin, command, monkeypatch):
+    found = types.SimpleNamespace(read_text=lambda name: origin)
+    monkeypatch.setattr("importlib.metadata.distribution", lambda name: found)
+    assert install_command("plot") == command
 
 
 @pytest.mark.parametrize(

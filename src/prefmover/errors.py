@@ -4,6 +4,7 @@ Every error that a user can cause is an :class:`InputError`; the command line pr
 with code 2. Any other exception is a bug in prefmover.
 """
 
+import json
 from collections.abc import Iterable
 
 __all__ = [
@@ -20,6 +21,8 @@ __all__ = [
     "UndefinedDistanceError",
     "UnknownIdError",
     "ZeroRatingsWarning",
+    "close_names",
+    "install_command",
 ]
 
 
@@ -60,6 +63,34 @@ class NotOptimalError(PrefmoverError, RuntimeError):
 
 class MissingExtraError(PrefmoverError, ImportError):
     """An optional dependency that is needed but not installed."""
+
+
+def install_command(extra: str = "") -> str:
+    """Return the command that installs prefmover with an extra from where this copy came from.
+
+    The name on an index may be somebody else's, so a copy that does not know its origin (PEP 610) asks for a
+    clone.
+
+    >>> "[plot]" in install_command("plot")
+    True
+    """
+    from importlib import metadata
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    extras = f"[{extra}]" if extra else ""
+    try:
+        origin = json.loads(metadata.distribution("prefmover").read_text("direct_url.json") or "{}")
+    except (metadata.PackageNotFoundError, ValueError):
+        origin = {}
+    url = str(origin.get("url", ""))
+    if not url:
+        return f'pip install ".{extras}", in a clone'
+    if origin.get("dir_info", {}).get("editable"):
+        return f'pip install --editable "{url2pathname(urlsplit(url).path)}{extras}"'
+    if code := origin.get("vcs_info"):
+        url = f"{code['vcs']}+{url}@{code.get('requested_revision') or code['commit_id']}"
+    return f'pip install "prefmover{extras} @ {url}"'
 
 
 class BadLinesWarning(UserWarning):

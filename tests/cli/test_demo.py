@@ -69,7 +69,7 @@ def test_demo_without_matplotlib(run, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     code, out, err = run("demo", "--out", "here")
     assert code == 0
-    assert "prefmover[plot]" in err
+    assert "[plot]" in err
     assert out.splitlines()[-1] == "here/report.html"
     page = (tmp_path / "here" / "report.html").read_text(encoding="utf-8")
     assert "<svg" not in page

@@ -240,7 +240,7 @@ def test_new_users_get_a_list_from_every_peer():
 def test_a_missing_package_is_said(name, monkeypatch):
     package = name.partition(":")[0]
     monkeypatch.setattr(peers, "import_module", lambda module: (_ for _ in ()).throw(ImportError(module)))
-    with pytest.raises(MissingExtraError, match=names(package, "prefmover[peers]")):
+    with pytest.raises(MissingExtraError, match=names(package, "pip install", "[peers]")):
         check_packages(["ease", name])
 
 

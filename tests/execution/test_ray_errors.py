@@ -91,5 +91,5 @@ def test_settings(index):
 
 def test_ray_is_not_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(MissingExtraError, match=names("pip install 'prefmover[ray]'")):
+    with pytest.raises(MissingExtraError, match=names("pip install", "[ray]")):
         RayExecutor()

@@ -47,7 +47,7 @@ def test_everything_else_works(tmp_path):
         text=True,
         check=False,
     )
-    assert done.stdout.startswith("Ray is not installed: pip install 'prefmover[ray]'"), done.stderr
+    assert done.stdout.startswith("Ray is not installed: pip install "), done.stderr
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].startswith("prefmover: error: Ray is not installed")
     assert "Traceback" not in done.stderr

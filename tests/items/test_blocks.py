@@ -223,7 +223,7 @@ def test_encoders_of_the_wrong_shape(encoder, named):
 def test_a_named_encoder_needs_its_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(
-        InputError, match=names("all-MiniLM-L6-v2", "sentence-transformers", "prefmover[text]")
+        InputError, match=names("all-MiniLM-L6-v2", "sentence-transformers", "pip install", "[text]")
     ):
         encode_texts(["one"], "all-MiniLM-L6-v2")
 

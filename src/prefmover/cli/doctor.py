@@ -10,7 +10,7 @@ from typing import Any
 
 from prefmover.cli.terminal import Output
 from prefmover.datasets.registry import SOURCES
-from prefmover.errors import InputError
+from prefmover.errors import InputError, install_command
 
 FOR_DEVELOPERS = ("test", "lint", "docs", "fuzz")
 """Extras for the development of prefmover."""
@@ -29,8 +29,7 @@ def doctor() -> Output:
     remedies = []
     for extra, names in (("", versions), *extras.items()):
         if missing := [name for name, version in names.items() if version is None]:
-            target = f"'prefmover[{extra}]'" if extra else "prefmover"
-            remedies.append(f"pip install {target}  # missing: {', '.join(missing)}")
+            remedies.append(f"{install_command(extra)}  # missing: {', '.join(missing)}")
     kernels: dict[str, Any] = {"folder": None, "writable": False, "compiled": 0}
     try:
         from prefmover.execution.jit import kernel_folder

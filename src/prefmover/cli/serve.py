@@ -17,7 +17,7 @@ import typer
 from prefmover.cli import Opt
 from prefmover.cli.options import SourceOptions, Text, Texts, Threads
 from prefmover.cli.terminal import note, progress, read_text
-from prefmover.errors import InputError, MissingExtraError
+from prefmover.errors import InputError, MissingExtraError, install_command
 
 if TYPE_CHECKING:
     from prefmover.server.settings import Settings
@@ -93,8 +93,7 @@ def serve(
         import fastapi  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError:
-        how = 'pip install "prefmover[server]"'
-        raise MissingExtraError(f"serving needs FastAPI and uvicorn: {how}") from None
+        raise MissingExtraError(f"serving needs FastAPI and uvicorn: {install_command('server')}") from None
     from prefmover.server import run
     from prefmover.server.logs import log_to
 

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from prefmover._format import counted, size
-from prefmover.errors import InputError, MissingExtraError, PrefmoverError
+from prefmover.errors import InputError, MissingExtraError, PrefmoverError, install_command
 from prefmover.execution.atomic import is_alive
 from prefmover.execution.executor import Done, Summary, Task
 from prefmover.execution.jit import kernel_folder
@@ -90,7 +90,7 @@ class RayExecutor(AbstractContextManager["RayExecutor"]):
             import ray
         except ImportError as error:
             raise MissingExtraError(
-                "Ray is not installed: pip install 'prefmover[ray]', here and on every node of the cluster"
+                f"Ray is not installed: {install_command('ray')}; here and on every node of the cluster"
             ) from error
         self._ray, e = ray, ray.exceptions
         self._losses = (e.WorkerCrashedError, e.NodeDiedError, e.ObjectLostError, e.OutOfMemoryError)

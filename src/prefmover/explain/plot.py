@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from prefmover.errors import MissingExtraError
+from prefmover.errors import MissingExtraError, install_command
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -107,7 +107,7 @@ def pyplot() -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        raise MissingExtraError('drawing needs matplotlib: pip install "prefmover[plot]"') from None
+        raise MissingExtraError(f"drawing needs matplotlib: {install_command('plot')}") from None
     return plt
 
 

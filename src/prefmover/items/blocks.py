@@ -15,7 +15,7 @@ import numpy as np
 from prefmover._typing import Floats, Ids
 from prefmover.data.file_options import find_usual, plain_name
 from prefmover.data.ids import as_ids
-from prefmover.errors import InputError
+from prefmover.errors import InputError, install_command
 from prefmover.items.features import ItemVectors, finite_rows
 
 __all__ = ["Encoder", "FeatureSource", "encode_texts", "read_npz", "rows_of"]
@@ -157,7 +157,7 @@ def _sentence_encoder(name: str) -> Encoder:
         from sentence_transformers import SentenceTransformer
     except ImportError:
         raise InputError(
-            f"the encoder {name!r} needs the package sentence-transformers: pip install 'prefmover[text]', "
+            f"the encoder {name!r} needs the package sentence-transformers: {install_command('text')}; "
             "or pass a function from a list of texts to an array"
         ) from None
     try:

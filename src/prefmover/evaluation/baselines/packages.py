@@ -20,7 +20,7 @@ import numpy as np
 
 from prefmover._typing import Floats
 from prefmover.dataset import Dataset
-from prefmover.errors import MissingExtraError
+from prefmover.errors import MissingExtraError, install_command
 from prefmover.evaluation.baselines.content import item_vectors
 from prefmover.evaluation.baselines.rankers import Scorer, Values, interactions
 
@@ -34,7 +34,7 @@ def require(module: str) -> Any:
     except ImportError:
         package = module.partition(".")[0]
         name = "scikit-surprise" if package == "surprise" else package
-        raise MissingExtraError(f"{package}: peers need {name}: pip install 'prefmover[peers]'") from None
+        raise MissingExtraError(f"{package}: peers need {name}: {install_command('peers')}") from None
 
 
 @dataclass
