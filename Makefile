@@ -14,7 +14,9 @@
 #   make bench   speed and memory, as ratios against other software in one run; make bench BENCH=--write
 #   make results PAGE=ranking/ml-100k   the runs of docs/results/PAGE from nothing, in RUNS (runs/ by default)
 #   make figures the figures of README and docs/, from the records and the output of the benchmarks
-#   make wheel   the wheel, in dist/
+#   make dist    the source distribution and the wheel, in dist/, as an index wants them
+#   make coverage  the quick tests, and the share of lines that they run
+#   make nightly   the speed next to POT on made-up data, as one more line of SERIES (series.jsonl by default)
 #   make docs    HTML pages in docs/_build/html
 #   make pictures  the examples, whose pictures go to docs/pictures
 #
@@ -25,11 +27,12 @@ PYTHON ?= python3
 JOBS ?= 2
 MINUTES ?= 2
 RUNS ?= runs
+SERIES ?= series.jsonl
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: demo serve test test-setup test-lowest test-newest lint fuzz soak kills bench results figures wheel docs
+.PHONY: demo serve test test-setup test-lowest test-newest lint fuzz soak kills bench results figures dist docs coverage nightly
 .PHONY: pictures clean test-machines
 .DELETE_ON_ERROR:
 
@@ -82,8 +85,17 @@ results: $(VENV)/.installed-peers
 figures: $(VENV)/.installed-test
 	$(BIN)/python -m tools.figures
 
-wheel: | $(BIN)/python
-	$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir dist .
+dist: $(VENV)/.installed-dist
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/twine check --strict dist/*
+	@ls -l dist
+
+coverage: $(VENV)/.installed-test
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --cov
+
+nightly: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/nightly.py $(SERIES)
 
 docs: $(VENV)/.installed-docs
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html

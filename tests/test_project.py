@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -31,6 +32,42 @@ def test_one_version():
     citation = re.search(r"^version: (\S+)", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
     assert changelog[1] == version
     assert citation[1] == version
+    assert json.loads((ROOT / "codemeta.json").read_text(encoding="utf-8"))["version"] == version
+
+
+def test_one_address():
+    """Where the source is going to be stands in several files, for readers and for a package index."""
+    source = PYPROJECT["project"]["urls"]["Source"]
+    hook = PYPROJECT["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]
+    raw = source.replace("//github.com", "//raw.githubusercontent.com")
+    assert [f"({raw}/v$" in hook[0]["replacement"], f"({source}/blob/v$" in hook[1]["replacement"]] == [
+        True,
+        True,
+    ]
+    names = ["SECURITY.md", "CODE_OF_CONDUCT.md", "codemeta.json", ".github/ISSUE_TEMPLATE/config.yml"]
+    for name in names:
+        text = (ROOT / name).read_text(encoding="utf-8")
+        assert set(re.findall(r"https://github\.com/[\w-]+/[\w-]+", text)) == {source}, name
+
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+@pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)
+def test_workflows_take_actions_by_digest_and_may_only_read(file):
+    yaml = pytest.importorskip("yaml")
+    text = file.read_text(encoding="utf-8")
+    workflow = yaml.safe_load(text)
+    assert workflow["permissions"] == {"contents": "read"}
+    assert all(job["timeout-minutes"] <= 60 for job in workflow["jobs"].values())
+    assert not re.findall(r"uses: (?!\S+@[0-9a-f]{40} # v\d+\.\d+\.\d+$).*", text, re.MULTILINE)
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert {*re.findall(r"\bmake (?:--\S+ \S+ )?([a-z-]+)", text)} <= {*targets, "test-setup", "test"}
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / ".github").rglob("*.yml")), ids=lambda file: file.name)
+def test_files_of_the_host_are_yaml(file):
+    assert isinstance(pytest.importorskip("yaml").safe_load(file.read_text(encoding="utf-8")), dict)
 
 
 @pytest.mark.parametrize("file", [f for f in FILES if f.name != "__main__.py"], ids=module_of)
@@ -196,7 +233,7 @@ def test_an_extra_is_installed_from_where_this_copy_came_from(origin, command, m
         "Makefile",
         "pyproject.toml",
         ".pre-commit-config.yaml",
-        ".github/workflows/test.yml",
+        *(str(file.relative_to(ROOT)) for file in sorted((ROOT / ".github").rglob("*.yml"))),
     ],
 )
 def test_no_addresses_of_indexes_or_of_this_machine(name):

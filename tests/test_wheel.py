@@ -8,9 +8,11 @@ pip. (A ``.pth`` file of another folder is not read, so that an editable install
 import email
 import json
 import os
+import re
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import tomllib
 import venv
 import zipfile
@@ -25,6 +27,7 @@ SOURCE = ROOT / "src"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 pytest.importorskip("hatchling", reason="the extra test has it")
+pytest.importorskip("hatch_fancy_pypi_readme", reason="the extra test has it")
 
 
 def pip(*args):
@@ -34,9 +37,20 @@ def pip(*args):
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
+def source(tmp_path_factory):
+    """The source distribution."""
+    folder = tmp_path_factory.mktemp("source")
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "sdist", "--directory", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / f"prefmover-{PROJECT['version']}.tar.gz"
+
+
+@pytest.fixture(scope="module")
+def wheel(source, tmp_path_factory):
+    """The wheel that the source distribution makes."""
     folder = tmp_path_factory.mktemp("wheel")
-    pip("wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, ROOT)
+    pip("wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, source)
     (path,) = folder.glob("*.whl")
     assert path.name == f"prefmover-{PROJECT['version']}-py3-none-any.whl"
     return path
@@ -75,6 +89,40 @@ def test_nothing_else_is_in_it(names):
     assert data == {"cinema_films.csv", "cinema_tastes.csv"}
     assert max(names.values()) < 300_000
     assert sum(names.values()) < 3_000_000
+
+
+def test_the_source_distribution_is_small_and_has_the_tests(source):
+    """Its tests do without pages, programs and records: what they need is in it, and nobody else's data."""
+    assert source.stat().st_size <= 1_000_000
+    with tarfile.open(source) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    needed = (
+        "Makefile",
+        "constraints.txt",
+        "README.md",
+        "CHANGELOG.md",
+        "CITATION.cff",
+        "LICENSE",
+        "PKG-INFO",
+    )
+    assert {*needed, "tests/conftest.py", "tests/ot/test_solve.py", "tools/programs.py"} <= names
+    assert {name.partition("/")[0] for name in names if "/" in name} == {"src", "tests", "tools"}
+    data = {name for name in names if name.endswith((".dat", ".data", ".gz", ".parquet", ".zip"))}
+    assert data == set()
+
+
+def test_the_page_of_an_index_needs_no_files(wheel):
+    """The README in the metadata has absolute links and pictures."""
+    with zipfile.ZipFile(wheel) as archive:
+        inside = f"prefmover-{PROJECT['version']}.dist-info"
+        page = email.message_from_bytes(archive.read(f"{inside}/METADATA")).get_payload()
+    prose = re.sub(r"^```.*?^```|`[^`\n]*`", "", page, flags=re.MULTILINE | re.DOTALL)
+    links = re.findall(r"\]\(([^)\s]*)\)", prose)
+    assert len(links) > 20
+    assert all(link.startswith("https://") for link in links)
+    pictures = re.findall(r"!\[[^\]]*\]\((\S+)\)", prose)
+    assert len(pictures) >= 3
+    assert all(picture.startswith("https://raw.githubusercontent.com/") for picture in pictures)
 
 
 def test_metadata(wheel):

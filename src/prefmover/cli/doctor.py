@@ -12,7 +12,7 @@ from prefmover.cli.terminal import Output
 from prefmover.datasets.registry import SOURCES
 from prefmover.errors import InputError, install_command
 
-FOR_DEVELOPERS = ("test", "lint", "docs", "fuzz")
+FOR_DEVELOPERS = ("test", "lint", "docs", "dist", "fuzz")
 """Extras for the development of prefmover."""
 
 EXAMPLES = ("prefmover doctor", "prefmover doctor --json")
