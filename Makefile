@@ -18,7 +18,7 @@
 #   make coverage  the quick tests, and the share of lines that they run
 #   make nightly   the speed next to POT on made-up data, as one more line of SERIES (series.jsonl by default)
 #   make docs    HTML pages in docs/_build/html
-#   make pictures  the examples, whose pictures go to docs/pictures
+#   make pictures  the examples, whose pictures go to docs/pictures, and what the notebook's cells show
 #
 # PYTHON names the interpreter that makes .venv, JOBS the number of test processes. Each of them computes on one
 # thread of OpenBLAS: with two on busy cores, a fit can take several times as long.
@@ -102,6 +102,7 @@ docs: $(VENV)/.installed-docs
 	@echo "docs/_build/html/index.html"
 
 pictures: $(VENV)/.installed-docs
+	$(BIN)/python -m tools.notebook
 	@for file in examples/plot_*.py; do MPLBACKEND=agg $(BIN)/python $$file --out docs/pictures || exit 1; done
 
 # One stamp per extra, renewed when the pins or the metadata change.

@@ -93,6 +93,7 @@ def test_added_users_are_users(data, kind):
     first = data.with_ratings(data.ratings.take(users=np.arange(20)))
     last = data.ratings.take(users=np.arange(20, 24))
     grown = kind().fit(first).add_users(last)
+    assert grown.add_users(last.take(users=[])).data_.n_users == grown.data_.n_users
     assert grown.data_.ratings.users.tolist() == data.ratings.users.tolist()
     whole = kind().fit(data)
     pairs = [(u, i) for u in data.ratings.users for i in data.ratings.items]

@@ -286,7 +286,7 @@ class Estimator(ABC):
                 f"the new ratings go from {values.min():g} to {values.max():g}; the model's scale is "
                 f"{scale.lowest:g} to {scale.highest:g}"
             )
-        return self._update(ratings.with_items(known.items))
+        return self._update(ratings.with_items(known.items)) if ratings.n_users else self
 
     def _update(self, ratings: Ratings) -> Self:
         """Change ratings, checked, of users by id; those who are not in the model are added."""
