@@ -2,8 +2,8 @@
 
     python -m tools.notebook  # a part of make pictures
 
-A cell shows its last expression, as HTML where it has some. Cells with a magic cannot run here, and pictures are not
-stored, to keep the files small.
+A cell shows its last expression, as HTML where it has some. A magic cannot run here. Pictures are not stored,
+to keep the files small.
 """
 
 import ast
