@@ -226,6 +226,7 @@ class Dataset:
             about["rows"] = partial(_read_rows, ratings, options)
             if not items and isinstance(features, Sequence) and not features:
                 options.refuse_item_options()
+                LOG.info("no file describes the items; items are compared by their ratings")
                 return cls(table, geometry_from_ratings, **about)
             files = ItemFiles.read(*items, options=options, rated=table.items, features=features)
             known = IdIndex("item", files.ids).get(table.items) >= 0
@@ -444,7 +445,6 @@ def geometry_follows_ratings(data: Dataset) -> bool:
 
 def geometry_from_ratings(ratings: Ratings) -> ItemGeometry:
     """Return distances between items from the ratings alone: a geometry for data without descriptions."""
-    LOG.info("no file describes the items; items are compared by their ratings")
     return ItemGeometry.from_ratings(ratings)
 
 

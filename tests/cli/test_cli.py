@@ -11,6 +11,7 @@ import prefmover as pm
 from prefmover.cli import VERBS, main, terminal
 from prefmover.datasets.registry import SOURCES
 from prefmover.errors import InputError, MissingExtraError, NotOptimalError
+from prefmover.execution.threads import Stages
 from tests.messages import unnamed
 
 
@@ -118,9 +119,21 @@ def test_progress_elsewhere_is_a_line_now_and_then(monkeypatch, capsys):
             callback(int(now), 100)
     assert capsys.readouterr().err.splitlines() == [
         "work: 1 of 100 (1%)",
-        "work: 4 of 100 (4%)",
         "work: 9 of 100 (9%), about 91 s left",
     ]
+
+
+def test_progress_says_what_it_is_at_and_does_not_stand_still(monkeypatch, capsys):
+    now = 0.0
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: now)
+    lines = terminal._Lines("fitting")
+    for now in [2.0, 4.0, 8.0, 70.0, 80.0, 131.0]:
+        lines.tell()  # as the thread of a progress does
+        if now == 4.0:
+            Stages(lines.steps, {"comparing": 1}).begin("comparing")
+    said = capsys.readouterr().err.splitlines()
+    assert [line.split(": ")[-1] for line in said] == ["2 s", "0 of 1 (0%)", "0 of 1 (0%)", "0 of 1 (0%)"]
+    assert "comparing" in said[1]
 
 
 def test_quiet_has_no_progress(monkeypatch):

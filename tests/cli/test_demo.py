@@ -77,7 +77,7 @@ def test_demo_without_matplotlib(run, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("args", "message"), [(("--viewer", "petra"), names("'petra'")), (("--out", "file"), names("file"))]
+    ("args", "message"), [(("--user", "petra"), names("'petra'")), (("--out", "file"), names("file"))]
 )
 def test_errors(run, tmp_path, args, message):
     (tmp_path / "file").touch()

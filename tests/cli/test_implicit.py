@@ -69,7 +69,7 @@ def test_what_implicit_feedback_has_and_has_not(run, kind):
     code, out, _ = run("neighbors", "-m", "m", "-u", "u00", "-k", 5)
     assert code == 0
     assert {int(line.split()[1][1:]) % 2 for line in out.splitlines()} == {0}, "listeners of the same scene"
-    code, out, _ = run("explain", "-m", "m", "-u", "u00", "-v", "u02")
+    code, out, _ = run("explain", "-m", "m", "-u", "u00", "--other", "u02")
     assert (code, "↔" in out or "%" in out) == (0, True)
     for command in (
         ("predict", "-m", "m", "-u", "u00", "--item", "Monk"),

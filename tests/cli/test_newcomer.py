@@ -73,11 +73,11 @@ def test_items_that_the_tags_do_not_know(run):
 def test_columns_by_option(run):
     with open("odd.tsv", "w") as file:
         file.write("a\tb\tc\n" + "".join(f"{who}\t{film}\t3\n" for who in "uvw" for film in list(FILMS)[:2]))
-    code, _, err = run("distance", "-r", "odd.tsv", "-u", "u", "-v", "v")
+    code, _, err = run("distance", "-r", "odd.tsv", "-u", "u", "--other", "v")
     assert code == 2
     assert "--user-column" in err
     names = ("--user-column", "a", "--item-column", "b", "--rating-column", "c")
-    code, out, _ = run("distance", "-r", "odd.tsv", *names, "-u", "u", "-v", "v")
+    code, out, _ = run("distance", "-r", "odd.tsv", *names, "-u", "u", "--other", "v")
     assert (code, float(out)) == (0, 0.0)
 
 

@@ -144,7 +144,7 @@ def test_completion_is_shown_for_a_shell(shell):
 def test_stdout_is_only_data():
     """The log, notes and progress go to stderr, also from a process of its own."""
     done = subprocess.run(
-        [*PREFMOVER, "distance", "--dataset", "cinema", "-u", "petra-h", "-v", "noor-r", "--json"],
+        [*PREFMOVER, "distance", "--dataset", "cinema", "-u", "petra-h", "--other", "noor-r", "--json"],
         capture_output=True,
         text=True,
         check=True,

@@ -280,7 +280,7 @@ def test_distance(run, data, source):
     code, out, err = run("distance", *source, "--user", 42, "--other", 7)
     assert (code, float(out)) == (0, plan.distance)
     assert err
-    found = json.loads(run("distance", *source, "-u", 42, "-v", 7, "--measure", "all", "--json")[1])
+    found = json.loads(run("distance", *source, "-u", 42, "--other", 7, "--measure", "all", "--json")[1])
     assert [one["measure"] for one in found["values"]] == [
         name for name, row in pm.MEASURES.items() if not row.extension
     ]
@@ -288,7 +288,10 @@ def test_distance(run, data, source):
     assert values["pmd"] == plan.distance
     for name in ("jaccard", "husm"):
         assert values[name] == pm.pairwise(data, name, users=[42], others=[7])[0, 0]
-    assert "undefined" in run("distance", *source, "-u", 42, "-v", 42, "--measure", "all")[1] or values["pcc"]
+    assert (
+        "undefined" in run("distance", *source, "-u", 42, "--other", 42, "--measure", "all")[1]
+        or values["pcc"]
+    )
 
 
 @pytest.mark.parametrize(("measure", "another"), [("pmd", "bcf"), ("bcf", "nhsm")])
@@ -307,7 +310,7 @@ def test_the_convention_of_a_model_goes_with_its_measure(run, in_shop, measure, 
     own, other = value(measure, "table-1"), value(another, None)
     assert own != pytest.approx(value(measure, None), rel=1e-3)
     assert other != pytest.approx(value(another, "table-1"), rel=1e-3)
-    distance = ("-m", "by-table-1", "-u", 42, "-v", 7)
+    distance = ("-m", "by-table-1", "-u", 42, "--other", 7)
     explain = (*distance, "--json")
     for named in ((), ("--measure", measure)):
         assert float(run("distance", *distance, *named)[1]) == own
@@ -325,7 +328,7 @@ def test_the_convention_of_a_model_goes_with_its_measure(run, in_shop, measure, 
 
 def test_all_measures_but_one_that_is_undefined(run, in_shop):
     (in_shop / "zeros.csv").write_text("user,item,rating\nann,Alien,0\nann,Emma,0\nbob,Alien,3\nbob,Heat,5\n")
-    pair = ("distance", "-r", "zeros.csv", "-i", "tags.csv", "-u", "ann", "-v", "bob")
+    pair = ("distance", "-r", "zeros.csv", "-i", "tags.csv", "-u", "ann", "--other", "bob")
     code, out, _ = run(*pair, "--measure", "all")
     lines = {line.split()[0]: line for line in out.splitlines()}
     assert (code, len(lines)) == (0, sum(not one.extension for one in pm.MEASURES.values()))
@@ -352,7 +355,7 @@ def test_singular_and_plural(run, in_shop):
     files = ("-r", "two.csv", "-i", "tags.csv")
     assert "1 rating;" in run("neighbors", *files, "-u", "ann")[2]
     assert "2 ratings;" in run("neighbors", *files, "-u", "bob")[2]
-    assert "1 item " in run("distance", *files, "-u", "ann", "-v", "bob")[2]
+    assert "1 item " in run("distance", *files, "-u", "ann", "--other", "bob")[2]
     assert "1 neighbor)" in run("predict", *files, "-u", "ann", "--item", "Heat")[1]
     assert "1 rating:" in run("recommend", *files, "-u", "ann")[2]
     lonely = run("predict", *files, "--measure", "jaccard", "--paper", "-u", "ann", "--item", "Emma")[1]
@@ -383,7 +386,7 @@ def test_explain_two_users(run, data, source, in_shop):
 
 def test_explain_as_picture_and_page(run, in_shop):
     files = ("--picture", "plan.svg", "--html", "plan.html")
-    code, out, err = run("explain", *FILES, "-u", 42, "-v", 7, *files, "--json")
+    code, out, err = run("explain", *FILES, "-u", 42, "--other", 7, *files, "--json")
     assert (code, err.splitlines()[-2:]) == (0, ["plan.svg", "plan.html"])
     json.loads(out)
     first = (in_shop / "plan.svg").read_bytes()
@@ -392,9 +395,9 @@ def test_explain_as_picture_and_page(run, in_shop):
     assert page.startswith("<!doctype html>")
     assert page.count("<svg") == 1
     assert "<table>" in page
-    run("explain", *FILES, "-u", 42, "-v", 7, "--picture", "plan.svg")
+    run("explain", *FILES, "-u", 42, "--other", 7, "--picture", "plan.svg")
     assert (in_shop / "plan.svg").read_bytes() == first
-    run("explain", *FILES, "-u", 42, "-v", 7, "--picture", "plan.png")
+    run("explain", *FILES, "-u", 42, "--other", 7, "--picture", "plan.png")
     assert (in_shop / "plan.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -412,7 +415,7 @@ def test_explain_an_item(run, data, source, in_shop, by):
 
 
 def test_explain_by_another_measure(run, data):
-    found = json.loads(run("explain", *FILES, "-u", 42, "-v", 7, "--measure", "husm", "--json")[1])
+    found = json.loads(run("explain", *FILES, "-u", 42, "--other", 7, "--measure", "husm", "--json")[1])
     assert found == pm.Recommender("husm").fit(data).explain(42, 7).to_dict()
 
 
@@ -421,8 +424,8 @@ def test_explain_of_two_users_shares_a_file_of_options(run, in_shop):
         'ratings = "ratings.csv"\nitems = ["tags.csv"]\nmodel-type = "knn"\nk = 20\n'
     )
     shared = ("--config", "shared.toml", "-u", 42)
-    assert run("explain", *shared, "-v", 7)[1] == run("explain", *FILES, "-u", 42, "-v", 7)[1]
-    assert run("explain", *shared, "-v", 7, "--k", 20)[0] == 2
+    assert run("explain", *shared, "--other", 7)[1] == run("explain", *FILES, "-u", 42, "--other", 7)[1]
+    assert run("explain", *shared, "--other", 7, "--k", 20)[0] == 2
 
 
 def test_titles_come_from_the_file_of_items_and_stay_with_the_model(run):

@@ -7,7 +7,8 @@ subcommand if there are any. The table has the one-line help, so that ``prefmove
 Options that several verbs share are the fields of a dataclass, and the verb takes one parameter of that
 class. A verb that returns an :class:`~prefmover.cli.terminal.Output` has ``--json``, and all have
 ``--config`` for the ``experiment.json`` of a run, or a file in TOML. Its keys are the long names of options
-or the names of arguments, and a table holds the options of one verb:
+or the names of arguments. A table holds the options of one verb, and every verb takes from the rest what it
+knows:
 
 .. code-block:: toml
 
@@ -54,6 +55,7 @@ VERBS = {
     "predict": "Predict ratings of (user, item) pairs.",
     "explain": "Explain a distance, a recommendation or a predicted rating.",
     "distance": "Compute the distance or similarity between two users.",
+    "measures": "List the measures between users.",
     "items": "Inspect the distances between items.",
     "data": "List, download and locate data sets.",
     "evaluate": "Compare the lists or the predicted ratings of recommenders.",
@@ -64,14 +66,44 @@ VERBS = {
 }
 
 
+PANELS = ("Options", "Data", "Columns of your files", "Model", "Run")
+"""The parts of a help; the first has the options of the verb alone."""
+
+
 class Opt:
     """An option: its help, its other names (-o), what stands for its value (FILE), and typer's settings.
 
-    The rest follows from the parameter: the long name, N for a number, and that a list is repeatable.
+    The rest follows from the parameter: the long name, N for a number, and that a list is repeatable. The
+    panel is that of the dataclass (``PANEL``), if it is not given.
     """
 
-    def __init__(self, text: str, *words: str, **settings: Any) -> None:
-        self.text, self.words, self.settings = text, words, settings
+    def __init__(self, text: str, *words: str, panel: str = "", **settings: Any) -> None:
+        self.text, self.words, self.panel, self.settings = text, words, panel, settings
+
+
+class _Verb(TyperCommand):
+    """A command whose help begins with a sentence and examples; options follow by panel, then the details."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        panels: dict[str, list[Any]] = {panel: [] for panel in PANELS}
+        for one in self.get_params(ctx):
+            row, last = one.get_help_record(ctx), "Run" if one.name == "help" else PANELS[0]
+            if row is not None:
+                panels[getattr(one, "rich_help_panel", None) or last].append(row)
+        sentence, *details = str(self.help).split("\n\n")
+        self.format_usage(ctx, formatter)
+        self._write(formatter, sentence, self.epilog or "")
+        for panel, rows in panels.items():
+            if rows:
+                with formatter.section(panel):
+                    formatter.write_dl(rows)
+        self._write(formatter, *details)
+
+    def _write(self, formatter: Any, *texts: str) -> None:
+        for text in filter(None, texts):
+            formatter.write_paragraph()
+            with formatter.indentation():
+                formatter.write_text(text)
 
 
 class _Verbs(TyperGroup):
@@ -124,7 +156,7 @@ def _load(name: str) -> Any:
         examples = {name: examples}
     for info in verb.registered_commands:
         assert info.callback is not None
-        info.callback = as_command(info.callback)
+        info.callback, info.cls = as_command(info.callback), _Verb
         lines = [f"  {line}" for line in examples.get(info.name or info.callback.__name__, ())]
         if lines:
             info.epilog = "\n".join(["\b", "Examples:", *lines])  # the first character keeps the line breaks
@@ -175,17 +207,17 @@ def as_command(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def _parameters(owner: Callable[..., Any]) -> list[inspect.Parameter]:
+def _parameters(owner: Any) -> list[inspect.Parameter]:
     """Return the parameters of a function, or the fields of a dataclass, with their types."""
     types = get_type_hints(owner, include_extras=True)
     parameters = inspect.signature(owner).parameters.values()
     for name, kind in types.items():
         if isinstance(option := getattr(kind, "__metadata__", (None,))[0], Opt):
-            types[name] = _declared(option, name, kind.__origin__)
+            types[name] = _declared(option, name, kind.__origin__, getattr(owner, "PANEL", ""))
     return [one.replace(kind=KEYWORD, annotation=types.get(one.name, str)) for one in parameters]
 
 
-def _declared(option: Opt, name: str, kind: Any) -> Any:
+def _declared(option: Opt, name: str, kind: Any, panel: str) -> Any:
     """Return the type of a parameter for typer."""
     kinds = get_args(kind) or (kind,)
     names = [word for word in option.words if word.startswith("-")]
@@ -195,11 +227,13 @@ def _declared(option: Opt, name: str, kind: Any) -> Any:
     if metavar is None and (int in kinds or float in kinds):
         metavar = "N"
     text = f"{option.text.removesuffix('.')}; repeatable." if list[str] in (kind, *kinds) else option.text
-    return Annotated[kind, typer.Option(*names, help=text, metavar=metavar, **option.settings)]
+    shown = {"help": text, "metavar": metavar, "rich_help_panel": option.panel or panel or None}
+    return Annotated[kind, typer.Option(*names, **shown, **option.settings)]
 
 
 def _configure(ctx: typer.Context, path: str) -> str:
     """Make the settings of a file the defaults of the command's options."""
+    STATE.source_of = ctx.get_parameter_source
     if path and not ctx.resilient_parsing:
         is_run = path.endswith(".json")
         try:
@@ -207,9 +241,20 @@ def _configure(ctx: typer.Context, path: str) -> str:
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             kind = "the experiment.json of a run" if is_run else "TOML"
             raise InputError(f"{path} is not {kind}: {error}") from None
-        settings = settings_for(content, ctx.command_path.split()[1:])
+        own, shared = settings_for(content, ctx.command_path.split()[1:])
+        options = _options_of(ctx.command)
+        others = {key for key in shared if key.replace("_", "-") not in options and _is_known(key)}
+        settings = {key: value for key, value in {**shared, **own}.items() if key in own or key not in others}
         ctx.default_map = dict(_checked(ctx, key, value, path) for key, value in settings.items())
     return path
+
+
+def _is_known(key: str) -> bool:
+    """Whether any verb has an option of this name."""
+    commands = [
+        part for verb in map(_load, VERBS) for part in (verb, *getattr(verb, "commands", {}).values())
+    ]
+    return any(key.replace("_", "-") in _options_of(command) for command in commands)
 
 
 def _settings_of_run(text: str) -> dict[str, Any]:
@@ -222,34 +267,35 @@ def _settings_of_run(text: str) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value not in (None, "", [])}
 
 
-Json = Annotated[bool, typer.Option("--json", help="JSON output.")]
+Json = Annotated[bool, typer.Option("--json", help="JSON output.", rich_help_panel="Run")]
 Config = Annotated[
     str,
     typer.Option(
         metavar="FILE",
         is_eager=True,
         callback=_configure,
-        help="TOML file of options, or a run's experiment.json; the command line overrides it.",
+        rich_help_panel="Run",
+        help="TOML file of options for all verbs, or a run's experiment.json; what is typed overrides it.",
     ),
 ]
 
 
-def settings_for(content: Mapping[str, Any], verbs: Sequence[str]) -> dict[str, Any]:
-    """Return the settings for a verb: the keys outside of tables, and those of the verb's table.
+def settings_for(content: Mapping[str, Any], verbs: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the settings for a verb: those of the verb's table, and the keys outside of tables.
 
     >>> settings_for({"k": 5, "neighbors": {"k": 9}, "fit": {"seed": 1}}, ["neighbors"])
-    {'k': 9}
+    ({'k': 9}, {'k': 5})
     """
     common = {key: value for key, value in content.items() if key not in VERBS or not isinstance(value, dict)}
     table: Any = content
     for verb in verbs:
         table = table.get(verb, {}) if isinstance(table, dict) else {}
-    return {**common, **table} if isinstance(table, dict) else common
+    return dict(table) if isinstance(table, dict) else {}, common
 
 
 def _checked(ctx: typer.Context, key: str, value: Any, path: str) -> tuple[str, Any]:
     """Return a setting as (parameter, text); typer checks the text, as if it were typed."""
-    options = _options_of(ctx)
+    options = _options_of(ctx.command)
     option = options.get(key.replace("_", "-"))
     if option is None:
         close = close_names(key, options, n=1)
@@ -273,10 +319,10 @@ def _checked(ctx: typer.Context, key: str, value: Any, path: str) -> tuple[str, 
     return option.name, typed
 
 
-def _options_of(ctx: typer.Context) -> dict[str, Any]:
+def _options_of(command: Any) -> dict[str, Any]:
     """Return the parameters of a command by the names that a file may use."""
     options: dict[str, Any] = {}
-    for parameter in ctx.command.params:
+    for parameter in command.params:
         names = [name for name in parameter.opts if name.startswith("--") or not name.startswith("-")]
         for name in [*names, str(parameter.name)]:
             options.setdefault(name.lstrip("-").replace("_", "-"), parameter)
@@ -288,7 +334,7 @@ app = typer.Typer(
     name="prefmover",
     help="Find like-minded users by exact optimal transport between their ratings.",
     no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from prefmover._format import counted, duration
 from prefmover.cli import Opt
-from prefmover.cli.options import ModelOptions, Threads, describe, fitted, item_label, n_common
+from prefmover.cli.options import USER, ModelOptions, Threads, describe, fitted, item_label, n_common
 from prefmover.cli.terminal import Output, check_folder, note, progress
 from prefmover.errors import MissingExtraError
 from prefmover.execution import atomic
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from prefmover.dataset import Dataset
     from prefmover.explain import UserExplanation
 
-EXAMPLES = ("prefmover demo", "prefmover demo --viewer noor-r --out noor")
+EXAMPLES = ("prefmover demo", "prefmover demo --user noor-r --out noor")
 
 MEASURES = ("pmd", "cos", "pcc", "msd", "jaccard", "jmsd", "nhsm", "bcf", "husm")
 SHARES = (0.05, 0.1, 0.2)
@@ -33,8 +33,8 @@ NOTE = (
 
 
 def demo(
-    viewer: Annotated[str, Opt("Viewer in the built-in data.", "ID")] = "petra-h",
-    out: Annotated[str, Opt("Folder to write the report to.", "FOLDER", "-o")] = "prefmover-demo",
+    user: Annotated[str, USER] = "petra-h",
+    out: Annotated[str, Opt("Output folder of the report.", "FOLDER", "-o")] = "prefmover-demo",
     threads: Threads = None,
 ) -> Output:
     """Find the neighbors of a viewer in the built-in data, explain them, recommend films, and write a report.
@@ -48,8 +48,8 @@ def demo(
     from prefmover.search import nearest
 
     data = datasets.load("cinema")
-    user, folder = data.user_position(viewer), check_folder(out)
-    nearest(data, 1, [viewer], n_threads=threads)  # compiles, so that the time below does not include it
+    position, folder = data.user_position(user), check_folder(out)
+    nearest(data, 1, [user], n_threads=threads)  # compiles, so that the time below does not include it
     start = time.perf_counter()
     with progress("finding neighbors") as callback:
         table = nearest(data, 8, n_threads=threads, progress=callback)
@@ -57,24 +57,22 @@ def demo(
         f"The search for all neighbors took {duration(time.perf_counter() - start)} and solved "
         f"{table.stats.solved / table.stats.pairs:.1%} of all pairs of viewers. The result is exact."
     )
-    rated, label = data.ratings[viewer], partial(item_label, data)
+    rated, label = data.ratings[user], partial(item_label, data)
     neighbors = [
         {"user": one.user, "distance": one.distance, "n_common": n_common(data, rated, one.user)}
-        for one in table[viewer]
+        for one in table[user]
     ]
     # Other measures cannot find a neighbor without items in common.
     least_common = min(neighbors, key=lambda one: (one["n_common"], one["distance"]))
-    start = time.perf_counter()
     model = fitted(data, None, ModelOptions(), threads)
-    fit = f"The default model, fitted in {duration(time.perf_counter() - start)}, recommends:"
-    explanation = explain_users(data, user, data.user_position(least_common["user"]))
+    explanation = explain_users(data, position, data.user_position(least_common["user"]))
     answer: dict[str, Any] = {
-        "viewer": viewer,
+        "viewer": user,
         "neighbors": neighbors,
         "explanation": explanation.to_dict(),
         "recommendations": [
             {"title": one.title, "rating": one.rating or 0.0, "reasons": one.reasons}
-            for one in model.recommend(viewer, 5)
+            for one in model.recommend(user, 5)
         ],
         "lists": _lists(data, folder, threads),
         "errors": _errors(data, folder, threads),
@@ -89,7 +87,7 @@ def demo(
         "pictures": _pictures(explanation, folder),
     }
     atomic.write(folder / "report.html", demo_page(page).encode())
-    return Output(answer, [*_lines(page, data.n_users, search, fit), answer["report"]])
+    return Output(answer, [*_lines(page, data.n_users, search), answer["report"]])
 
 
 def _lists(data: Dataset, folder: Path, threads: int | None) -> dict[str, float]:
@@ -123,13 +121,13 @@ def _evaluated(
     return rows
 
 
-def _lines(page: dict[str, Any], n_users: int, search: str, fit: str) -> Iterator[str]:
+def _lines(page: dict[str, Any], n_users: int, search: str) -> Iterator[str]:
     user, ratings, explanation = page["viewer"], page["ratings"], page["explanation"]
     yield from (page["about"], "", f"{user} rated {len(ratings)} films, best first:")
     yield from (f"  {rating:>3g}  {title}" for title, rating in ratings[:8])
     if len(ratings) > 8:
         yield f"       and {len(ratings) - 8} more"
-    yield from ("", fit)
+    yield from ("", "The default model recommends:")
     for film in page["recommendations"]:
         yield f"  {film['rating']:.2f}  {film['title']}"
         yield from (f"          {reason}" for reason in film["reasons"])

@@ -38,7 +38,7 @@ EXAMPLES = (
 def distance(
     source: SourceOptions,
     user: Annotated[str, USER],
-    other: Annotated[str, Opt("Id of the other user.", "ID", "-v")],
+    other: Annotated[str, Opt("Id of the other user.", "ID")],
     measure: Annotated[MeasureOrAll | None, MEASURE] = None,
     convention: Convention = None,
 ) -> Output:

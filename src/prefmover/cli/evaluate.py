@@ -22,7 +22,7 @@ from prefmover.cli.options import (
 )
 from prefmover.cli.terminal import Output, note, resumable
 from prefmover.data.file_options import SETTINGS
-from prefmover.evaluation.experiment import REPEATABLE, Experiment
+from prefmover.evaluation.experiment import REPEATABLE, Experiment, Source
 from prefmover.evaluation.run import run_experiment
 from prefmover.execution import Executor
 
@@ -38,7 +38,8 @@ MAX_LINES = 60  # lines of the table on the terminal; the report has all
 SHORT = {"dataset": "-d", "ratings": "-r", "items": "-i"}
 METAVARS = dict.fromkeys(("ratings", "items", "features", "split"), "FILE")
 METAVARS |= dict.fromkeys(("ks", "ns", "given"), "NUMBERS")
-METAVARS |= {"recommenders": "NAMES", "train": "SHARES"}
+METAVARS |= {"recommenders": "NAMES", "train": "SHARES", "dataset": "NAME"}
+PANELS = dict.fromkeys((*Source.model_fields, "geometry"), "Data") | {"seed": "Run"}
 FILES = {setting.name: setting for setting in SETTINGS}
 
 
@@ -61,6 +62,7 @@ def _option(name: str) -> tuple[str, Any, Any]:
         *([SHORT[name]] if name in SHORT else []),
         help=f"{field.description}" + (f"; {default} by default." if default not in ("", None) else "."),
         metavar=metavar,
+        rich_help_panel=PANELS.get(name),
         hidden=name == "panels",  # JSON, which a configuration file fills
     )
     return name, Annotated[kind | None, option], None
@@ -70,8 +72,8 @@ Settings = make_dataclass("Settings", [_option(name) for name in Experiment.mode
 
 
 def evaluate(
-    settings: Settings,  # type: ignore[valid-type]
     out: Out,
+    settings: Settings,  # type: ignore[valid-type]
     *,
     threads: Threads = None,
     report: Report = True,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from typer import Context
-
 from prefmover.cli import Opt
 from prefmover.cli.options import (
     USER,
@@ -19,7 +17,7 @@ from prefmover.cli.options import (
     option_name,
     user_id,
 )
-from prefmover.cli.terminal import Output, check_writable, note
+from prefmover.cli.terminal import STATE, Output, check_writable, note
 from prefmover.errors import InputError
 from prefmover.execution import atomic
 
@@ -33,11 +31,10 @@ EXAMPLES = (
 
 
 def explain(
-    ctx: Context,
     source: SourceOptions,
     options: ModelOptions,
     user: Annotated[str, USER],
-    other: Annotated[Text, Opt("Id of another user, to explain the distance.", "ID", "-v")] = None,
+    other: Annotated[Text, Opt("Id of another user, to explain the distance.", "ID")] = None,
     item: Annotated[Text, Opt("Id or title of an item, to explain its recommendation.", "ITEM")] = None,
     by: Annotated[
         Literal["ranking", "rating"],
@@ -68,10 +65,7 @@ def explain(
         raise InputError("--picture draws the plan between two users; it goes with --other")
     if other:
         for name in options.chosen():
-            # Only those that were typed: a file has options for several verbs.
-            source_of = ctx.get_parameter_source(name)
-            typed = source_of is not None and source_of.name == "COMMANDLINE"
-            if typed and name not in ("measure", "convention"):
+            if name not in ("measure", "convention") and not STATE.is_from_file(name):
                 raise InputError(
                     f"{option_name(name)} affects predicted ratings and goes with --item; "
                     "--other takes --measure and --convention"

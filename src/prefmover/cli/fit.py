@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from prefmover._format import counted
 from prefmover.cli import Opt
-from prefmover.cli.options import ModelOptions, SourceOptions, Threads, fitted
+from prefmover.cli.options import DataOptions, ModelOptions, Threads, fitted
 from prefmover.cli.terminal import Output, check_folder, note
-from prefmover.errors import InputError
 
 if TYPE_CHECKING:
     from prefmover.model.base_recommender import BaseRecommender
@@ -23,8 +22,8 @@ EXAMPLES = (
 
 
 def fit(
-    source: SourceOptions,
-    out: Annotated[str, Opt("Folder to save the model in.", "FOLDER", "-o")],
+    source: DataOptions,
+    out: Annotated[str, Opt("Output folder, which other verbs take as --model.", "FOLDER", "-o")],
     options: ModelOptions,
     threads: Threads = None,
 ) -> Output:
@@ -33,8 +32,6 @@ def fit(
     The verbs neighbors, recommend, predict, explain, distance, items and serve take the folder as --model. A
     model that is already there is replaced in one step.
     """
-    if source.model is not None:
-        raise InputError("--model is already fitted; fit a new model to --dataset or --ratings")
     check_folder(out)
     options.make(threads)  # bad options are refused before the data are read
     data, _ = source.open()

@@ -12,6 +12,7 @@ from prefmover.cli.options import (
     ExecutorOptions,
     Measure,
     PeopleOptions,
+    Seed,
     SourceOptions,
     TableFile,
     Threads,
@@ -44,7 +45,7 @@ def neighbors(
     people: PeopleOptions,
     *,
     together: Annotated[bool, Opt("Neighbors of all --user together, by PMD.")] = False,
-    k: Annotated[int, Opt("Number of neighbors.", "-k", "--k", min=1)] = 10,
+    k: Annotated[int, Opt("Number of nearest neighbors.", "-k", "--k", min=1)] = 10,
     out: TableFile = "",
     measure: Measure = None,
     convention: Convention = None,
@@ -55,7 +56,7 @@ def neighbors(
     recall: Annotated[
         float | None, Opt("Share of the nearest that candidates must find; .95 by default.", "SHARE")
     ] = None,
-    seed: Annotated[int | None, Opt("Seed of the samples of --method candidates; 0 by default.")] = None,
+    seed: Seed = 0,
     threads: Threads = None,
     cluster: ExecutorOptions,
 ) -> Output:
@@ -72,7 +73,7 @@ def neighbors(
 
     people.check(together, cluster, out, "neighbors.parquet")
     file = check_writable(out)
-    _check_method(method, recall, seed, people.all_users)
+    _check_method(method, recall, people.all_users)
     data, model = source.open(threads)
     row, convention = measure_of(model, measure, convention)
     users, guest = people.find(data)
@@ -101,7 +102,8 @@ def neighbors(
     ):
         table = nearest(
             data, k, users or None, row, new=new, convention=convention, n_threads=threads,
-            progress=callback, checkpoint=parts, executor=executor, method=method, recall=recall, seed=seed,
+            progress=callback, checkpoint=parts, executor=executor, method=method, recall=recall,
+            seed=seed if method == "candidates" else None,
         )  # fmt: skip
     if not file:
         return _shown(data, table, row, k, guest)
@@ -114,13 +116,12 @@ def neighbors(
     return written
 
 
-def _check_method(method: str, recall: float | None, seed: int | None, all_users: bool) -> None:
+def _check_method(method: str, recall: float | None, all_users: bool) -> None:
     """Raise an error about options of a search that is not made."""
     if method == "candidates" and not all_users:
         raise InputError("--method candidates is for --all; a few users are searched exactly in seconds")
-    if method == "exact" and (recall is not None or seed is not None):
-        option = "--seed" if recall is None else "--recall"
-        raise InputError(f"{option} is for --method candidates; the exact search finds all neighbors")
+    if method == "exact" and recall is not None:
+        raise InputError("--recall is for --method candidates; the exact search finds all neighbors")
 
 
 def _announce_cost(data: Dataset, k: int) -> None:

@@ -6,11 +6,11 @@ import re
 from collections.abc import Container, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, fields, make_dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 from prefmover._format import counted
 from prefmover.cli import Opt
-from prefmover.cli.terminal import note, progress
+from prefmover.cli.terminal import STATE, note, progress
 from prefmover.data.file_options import SETTINGS, FileOptions, Setting
 from prefmover.errors import InputError
 
@@ -37,7 +37,7 @@ else:
         *BUILT_IN, *(name for name, source in SOURCES.items() if source.form not in ("genome", "tags"))
     ]
 
-DEFAULT_ONLY = ("landmarks", "seed")
+DEFAULT_ONLY = ("landmarks",)
 KNN_ONLY = ("k", "weight", "centering", "neighborhood", "shrinkage")
 
 
@@ -53,16 +53,25 @@ def option_name(name: str) -> str:
 Text: TypeAlias = str | None
 Texts: TypeAlias = list[str] | None
 
-MEASURE = Opt("Measure between users; the model's, or pmd, by default.", case_sensitive=False)
+MEASURE = Opt(
+    "Measure between users (`prefmover measures`); the model's, or pmd, by default.", "NAME", panel="Model",
+    case_sensitive=False,
+)  # fmt: skip
 USER = Opt("Id of the user.", "ID", "-u")
+DATASET = Opt("Data set by name (`prefmover data list`).", "NAME", "-d", panel="Data", case_sensitive=False)
 
-Threads = Annotated[int | None, Opt("Number of threads; all cores by default.", "--threads", "-t", min=1)]
+Threads = Annotated[
+    int | None, Opt("Number of threads; all cores by default.", "--threads", "-t", panel="Run", min=1)
+]
 Measure = Annotated[MeasureName | None, MEASURE]
 Convention = Annotated[
-    ConventionName | None, Opt("Variant of the measure; the model's, or published, by default.")
+    ConventionName | None,
+    Opt("Variant of the measure; the model's, or published, by default.", "NAME", panel="Model"),
 ]
+Seed = Annotated[int, Opt("Seed of whatever is random.", panel="Run", min=0)]
+Refit = Annotated[bool, Opt("New fit, even if the model of the same data and options is kept.")]
 TableFile = Annotated[str, Opt("Output file, .csv or .parquet, instead of the terminal.", "FILE", "-o")]
-Out = Annotated[str, Opt("Run folder; an unfinished run resumes.", "FOLDER", "-o")]
+Out = Annotated[str, Opt("Output folder; an unfinished run resumes.", "FOLDER", "-o")]
 Report = Annotated[bool, Opt("Report with figures and tables at the end.", "--report/--no-report")]
 
 
@@ -70,22 +79,26 @@ def file_option(setting: Setting) -> Any:
     """Return the type of an option for files, which has the same shape in all verbs."""
     name, kind = option_name(setting.name), list[str] if setting.kind is list else setting.kind
     names = [f"{name}/--no-{name[2:]}"] if kind is bool else []
-    option = Opt(f"{setting.help}.", *names, *filter(None, [setting.metavar]))
+    option = Opt(f"{setting.help}.", *names, *filter(None, [setting.metavar]), panel="Columns of your files")
     return Annotated[kind if setting.default else kind | None, option]
 
 
 @dataclass
-class SourceOptions:
-    """The options that say which data to use: one of the first three, and details of the third.
+class DataOptions:
+    """The options that say which data to use: one of the first two, and details of the second.
 
     The fields of :class:`~prefmover.FileOptions` follow; :attr:`file_options` has their values.
     """
 
-    model: Annotated[Text, Opt("Model saved by `prefmover fit`.", "FOLDER", "-m")] = None
-    dataset: Annotated[DatasetName | None, Opt("Data set by name.", "-d", case_sensitive=False)] = None
+    PANEL: ClassVar = "Data"
+    SOURCES: ClassVar = ("dataset", "ratings")
+
     ratings: Annotated[Text, Opt("Ratings file: CSV, TSV or Parquet.", "FILE", "-r")] = None
-    items: Annotated[Texts, Opt("File of tags, genres, texts or vectors.", "FILE", "-i")] = None
+    items: Annotated[
+        Texts, Opt("File of tags, genres, texts or vectors; it may be --ratings.", "FILE", "-i")
+    ] = None
     features: Annotated[Texts, Opt("Vectors of the items: .npz with ids and vectors.", "FILE")] = None
+    dataset: Annotated[DatasetName | None, DATASET] = None
 
     @property
     def file_options(self) -> FileOptions:
@@ -94,12 +107,12 @@ class SourceOptions:
 
     def open(self, threads: int | None = None) -> tuple[Dataset, BaseRecommender | None]:
         """Return the data, and the model that they come from with ``--model``."""
-        self.check()
-        with library_errors(), progress(f"reading {self.model or self.dataset or self.ratings}"):
-            if self.model is not None:
+        (source,) = self.check()
+        with library_errors(), progress(f"reading {getattr(self, source)}"):
+            if source == "model":
                 from prefmover.model import storage
 
-                model = storage.load(self.model, n_threads=threads)
+                model = storage.load(getattr(self, source), n_threads=threads)
                 return model.data_, model
             if self.dataset is not None:
                 return _load(self.dataset), None
@@ -110,17 +123,28 @@ class SourceOptions:
             note(f"{data.name}: {describe(data.ratings)}")
             return data, None
 
-    def check(self) -> None:
-        """Raise an error unless the options name one source of data."""
-        chosen = [f"--{name}" for name in ("model", "dataset", "ratings") if getattr(self, name) is not None]
+    def check(self) -> list[str]:
+        """Return the source of the data, unless the options name none or several.
+
+        One that is typed wins over those of a configuration file.
+        """
+        chosen = [name for name in self.SOURCES if getattr(self, name) is not None]
+        if len(chosen) > 1:
+            chosen = [name for name in chosen if not STATE.is_from_file(name)] or chosen
         if len(chosen) != 1:
+            model = "--model FOLDER, " if "model" in self.SOURCES else ""
             raise InputError(
-                "name the data with one of --model FOLDER, --dataset NAME or --ratings FILE "
-                f"(with --items FILE); given: {' and '.join(chosen) or 'none'}"
+                f"name the data with one of {model}--dataset NAME or --ratings FILE (with --items FILE); "
+                f"given: {' and '.join(f'--{name}' for name in chosen) or 'none'}"
             )
-        for option in fields(self)[3:] if self.ratings is None else ():
-            if getattr(self, option.name) not in (option.default, []):
-                raise InputError(f"{option_name(option.name)} goes with --ratings, not with {chosen[0]}")
+        for name in self.SOURCES:
+            if name not in chosen:
+                setattr(self, name, None)
+        for option in fields(self) if self.ratings is None else ():
+            given = option.name not in self.SOURCES and getattr(self, option.name) not in (option.default, [])
+            if given and not STATE.is_from_file(option.name):
+                raise InputError(f"{option_name(option.name)} goes with --ratings, not with --{chosen[0]}")
+        return chosen
 
     def read_items(self) -> ItemFiles:
         """Return the items of files alone, without ratings."""
@@ -131,11 +155,20 @@ class SourceOptions:
 
 
 if not TYPE_CHECKING:
-    SourceOptions = make_dataclass(
-        "SourceOptions",
+    DataOptions = make_dataclass(
+        "DataOptions",
         [(one.name, file_option(one), field(default=one.default)) for one in SETTINGS if one.field != "time"],
-        bases=(SourceOptions,),
+        bases=(DataOptions,),
     )
+
+
+@dataclass
+class SourceOptions(DataOptions):
+    """Data, or a fitted model with its data."""
+
+    SOURCES: ClassVar = ("model", "dataset", "ratings")
+
+    model: Annotated[Text, Opt("Model saved by `prefmover fit`, with its data.", "FOLDER", "-m")] = None
 
 
 def _load(name: str) -> Dataset:
@@ -185,6 +218,8 @@ def library_errors() -> Iterator[None]:
 class ModelOptions:
     """The parameters of a model. Those that are not set have the defaults of the library."""
 
+    PANEL: ClassVar = "Model"
+
     model_type: Annotated[
         Literal["default", "knn"] | None,
         Opt("Kernel model (default), or average over the nearest neighbors (knn)."),
@@ -196,8 +231,8 @@ class ModelOptions:
         Text, Opt('knn: rule that turns a distance into a weight, such as "exponential(4)".', "RULE")
     ] = None
     landmarks: Annotated[int | None, Opt("Number of landmark users; 500 by default.", min=1)] = None
-    seed: Annotated[int | None, Opt("Seed for the choice of landmarks; 0 by default.", min=0)] = None
-    k: Annotated[int | None, Opt("knn: number of neighbors; 40 by default.", "--k", min=1)] = None
+    seed: Seed = 0
+    k: Annotated[int | None, Opt("knn: number of nearest neighbors; 40 by default.", "--k", min=1)] = None
     centering: Annotated[
         Literal["none", "mean", "z-score", "baseline"] | None,
         Opt("knn: what ratings are centered on; baseline by default."),
@@ -209,11 +244,12 @@ class ModelOptions:
     shrinkage: Annotated[
         float | None, Opt("knn: total weight at which a prediction is half baseline.", min=0)
     ] = None
+    refit: Refit = False
 
     def chosen(self) -> dict[str, Any]:
-        """Return the options that the user has set."""
-        values = asdict(self).items()
-        return {name: value for name, value in values if value is not None and value is not False}
+        """Return the parameters that are set, apart from the seed, which every verb may be given."""
+        values = asdict(self) | {"seed": None}
+        return {name: value for name, value in values.items() if value is not None and value is not False}
 
     def make(self, threads: int | None) -> BaseRecommender:
         """Return the estimator that the options describe, not fitted yet."""
@@ -222,14 +258,18 @@ class ModelOptions:
         chosen = self.chosen()
         knn = self.paper or self.model_type == "knn"
         for name in DEFAULT_ONLY if knn else KNN_ONLY:
-            if name in chosen and knn:
-                raise InputError(f"--{name} is not an option of --model-type knn and --paper; leave it out")
-            if name in chosen:
-                raise InputError(f"--{name} needs a neighbor average; add --model-type knn or --paper")
+            if name in chosen and not STATE.is_from_file(name):
+                remedy = (
+                    "is for the default model; leave it out" if knn else "needs --model-type knn or --paper"
+                )
+                raise InputError(f"--{name} {remedy}")
+            chosen.pop(name, None)
         if self.paper and self.model_type == "default":
             raise InputError("--paper is a neighbor average; leave --model-type out, or give knn")
-        for name in ("model_type", "paper"):
+        for name in ("model_type", "paper", "refit"):
             chosen.pop(name, None)
+        if not knn:
+            chosen["seed"] = self.seed
         estimator: Any = KNNRecommender.paper if self.paper else KNNRecommender if knn else Recommender
         model: BaseRecommender = estimator(**chosen, n_threads=threads)
         return model
@@ -240,18 +280,27 @@ def fitted(
 ) -> BaseRecommender:
     """Return the model that was loaded, or fit the one that the options describe."""
     if model is None:
+        from prefmover.model.cache import fit_once
+
+        made = options.make(threads)
         with progress("fitting the model") as callback:
-            return options.make(threads).fit(data, progress=callback)
+            model = fit_once(made, data, refit=options.refit, n_threads=threads, progress=callback)
+        if not hasattr(made, "data_"):
+            note("the model was fitted before, to the same data and options (--refit fits it again)")
+        return model
     for name in options.chosen():
-        raise InputError(
-            f"{option_name(name)} is an option for fitting; the model of --model is already fitted"
-        )
+        if not STATE.is_from_file(name):
+            raise InputError(
+                f"{option_name(name)} is an option for fitting; the model of --model is already fitted"
+            )
     return model
 
 
 @dataclass(slots=True)
 class ExecutorOptions:
     """Where the work runs."""
+
+    PANEL: ClassVar = "Run"
 
     executor: Annotated[Literal["threads", "ray"], Opt("Threads of this machine, or a Ray cluster.")] = (
         "threads"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prefmover.cli import Opt
-from prefmover.cli.options import DatasetName, Out, Report, Threads
+from prefmover.cli.options import DATASET, DatasetName, Out, Report, Seed, Threads
 from prefmover.cli.terminal import Output
 
 if TYPE_CHECKING:
@@ -45,12 +45,10 @@ All other commands use the published definitions, and exact PMD over arccos(simi
 @app.command()
 def figures(
     out: Out,
-    dataset: Annotated[
-        DatasetName, Opt("Data set, in the paper ml-100k or ml-1m.", "-d", case_sensitive=False)
-    ] = "ml-100k",
+    dataset: Annotated[DatasetName, DATASET] = "ml-100k",
     panels: Annotated[str, Opt("Panels, separated by commas; all by default.", "NAMES")] = "",
     repeats: Annotated[int | None, Opt("Random splits per share; 5 by default.", min=1)] = None,
-    seed: Annotated[int, Opt("Seed of the first split.", min=0)] = 0,
+    seed: Seed = 0,
     recommenders: Annotated[str, Opt("More recommenders, separated by commas.", "NAMES")] = "",
     threads: Threads = None,
     report: Report = True,

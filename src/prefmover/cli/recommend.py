@@ -49,7 +49,7 @@ class SelectionOptions:
     item: Annotated[Texts, Opt("Id or title of a candidate.", "ITEM")] = None
     item_file: Annotated[Text, Opt("File of candidates, an id or a title on each line.", "FILE")] = None
     exclude: Annotated[Texts, Opt("Id or title of an item to leave out.", "ITEM")] = None
-    min_ratings: Annotated[int, Opt("Minimum number of ratings of an item; 0 by default.", min=0)] = 0
+    min_ratings: Annotated[int, Opt("Minimum number of ratings of an item.", min=0)] = 0
     novelty: Annotated[
         float, Opt("From -1, better known items, to 1, less known ones.", "X", min=-1, max=1)
     ] = 0.0
@@ -81,17 +81,17 @@ class SelectionOptions:
 
 def recommend(
     source: SourceOptions,
-    options: ModelOptions,
-    selection: SelectionOptions,
     people: PeopleOptions,
     *,
+    n: Annotated[int, Opt("Number of items.", "-n", min=1)] = 10,
+    out: TableFile = "",
+    selection: SelectionOptions,
     together: Annotated[bool, Opt("One list for all --user: what none of them has rated.")] = False,
     combine: Annotated[
         Literal["mean", "least"] | None,
         Opt("together: mean of the members' scores (default), or the least of them."),
     ] = None,
-    n: Annotated[int, Opt("Number of items.", "-n", min=1)] = 10,
-    out: TableFile = "",
+    options: ModelOptions,
     threads: Threads = None,
     cluster: ExecutorOptions,
 ) -> Output:

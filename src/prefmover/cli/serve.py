@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prefmover.cli import Opt
-from prefmover.cli.options import SourceOptions, Text, Texts, Threads
+from prefmover.cli.options import Refit, SourceOptions, Text, Texts, Threads
 from prefmover.cli.terminal import note, progress, read_text
 from prefmover.errors import InputError, MissingExtraError, install_command
 
@@ -78,11 +78,7 @@ class ServiceOptions:
         return Settings(**given)
 
 
-def serve(
-    source: SourceOptions,
-    options: ServiceOptions,
-    refit: Annotated[bool, Opt("New fit, even if the model of the data is in the cache.")] = False,
-) -> None:
+def serve(source: SourceOptions, options: ServiceOptions, refit: Refit = False) -> None:
     """Serve a model over HTTP: an API at /api/v1, its reference at /docs, the explorer at /.
 
     Without --model, the default model is fitted the first time and loaded from the cache afterward. The

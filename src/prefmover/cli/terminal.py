@@ -45,6 +45,11 @@ class State:
 
     debug: bool = False
     quiet: bool = False
+    source_of: Callable[[str], Any] = lambda name: None
+
+    def is_from_file(self, name: str) -> bool:
+        """Whether an option has its value from --config, which has options for several verbs."""
+        return getattr(self.source_of(name), "name", "") == "DEFAULT_MAP"
 
     def listen(self) -> None:
         """Send the package's log and its warnings to stderr, one line each."""
@@ -87,10 +92,22 @@ def progress(label: str) -> Iterator[Callable[[int, int], None] | None]:
 
         columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task(label, total=None)
-            yield lambda done, total: bar.update(task, completed=done, total=total)
+            task = bar.add_task(label, total=None)  # the time that has passed shows that it moves
+            yield _Steps(lambda steps: bar.update(
+                task, description=steps.text(label), completed=steps.done, total=steps.total or None
+            ))  # fmt: skip
     else:
-        yield _Lines(label)
+        lines, stopped = _Lines(label), threading.Event()
+
+        def speak() -> None:
+            while not stopped.wait(1.0):
+                lines.tell()
+
+        threading.Thread(target=speak, daemon=True).start()
+        try:
+            yield lines.steps
+        finally:
+            stopped.set()
 
 
 @contextmanager
@@ -104,21 +121,44 @@ def resumable(folder: str | PathLike[str] | None) -> Iterator[None]:
         raise
 
 
+class _Steps:
+    """A ``progress`` callback that remembers how far the work is, and what it is at (see ``Stages``)."""
+
+    def __init__(self, show: Callable[[_Steps], None]) -> None:
+        self.done, self.total, self.stage = 0, 0, ""
+        self._show = show
+
+    def __call__(self, done: int, total: int) -> None:
+        self.done, self.total = done, total
+        self._show(self)
+
+    def text(self, label: str) -> str:
+        """Return a label with the stage."""
+        return f"{label}: {self.stage}" if self.stage else label
+
+
 class _Lines:
-    """Progress without a terminal: the first line after a second, the next ones at growing intervals."""
+    """Progress without a terminal: a line after a second, then every 5 s, and later every minute.
+
+    A line is printed even if nothing was reported in the meantime.
+    """
 
     def __init__(self, label: str) -> None:
         self.label = label
         self.start = time.monotonic()
         self.wait = 1.0
+        self.steps = _Steps(lambda steps: self.tell())
 
-    def __call__(self, done: int, total: int) -> None:
-        taken = time.monotonic() - self.start
-        if taken >= self.wait and done < total:
-            # The heaviest parts come first, so an early estimate would be far too long.
-            left = f", about {taken * (total - done) / done:.0f} s left" if done >= 0.05 * total else ""
-            note(f"{self.label}: {done:,} of {total:,} ({done / total:.0%}){left}")
-            self.wait = taken + min(max(taken, 2.0), 60.0)
+    def tell(self) -> None:
+        """Print a line if it is time."""
+        taken, done, total = time.monotonic() - self.start, self.steps.done, self.steps.total
+        if taken < self.wait or done >= total > 0:
+            return
+        self.wait = taken + (5.0 if taken < 60 else 60.0)
+        # The heaviest parts come first, so an early estimate would be far too long.
+        left = f", about {taken * (total - done) / done:.0f} s left" if done >= 0.05 * total > 0 else ""
+        far = f"{done:,} of {total:,} ({done / total:.0%}){left}" if total else f"{taken:.0f} s"
+        note(f"{self.steps.text(self.label)}: {far}")
 
 
 class Output(NamedTuple):

@@ -55,11 +55,13 @@ USUAL_NAMES = {
         "tags": "tags tag keywords keyword labels",
         "text": "text description summary plot overview",
         "count": "count counts plays playcount playcounts nplays listens listencount clicks clickcount views "
-        "viewcount purchases purchasecount orders quantity qty times frequency freq interactions visits "
-        "weight n",
+        "viewcount purchases purchasecount orders quantity qty times frequency freq interactions visits n",
     }.items()
 }
 """By role, the names that are recognized, the likeliest first; compared by :func:`plain_name`."""
+
+GUESSED = {"feedback": False, "hours": True, "minutes": True, "event": True, "events": True, "weight": True}
+"""Names of the only column of numbers left that are taken for ratings (False) or counts (True)."""
 
 TIME_WORDS = frozenset(
     ("time", "timestamp", "date", "datetime", "day", "month", "year", "hour", "unix", "epoch")
@@ -383,8 +385,8 @@ def find_ratings(
     """Return the position of the column of ratings or counts (None if none), and whether it is implicit.
 
     A column that the caller names is what the caller says it is. Otherwise it is a rating under a usual name
-    for ratings, or else a count under a usual name for counts, or else every row is one interaction. A column
-    of numbers that might be either is an error.
+    for ratings, or else a count under a usual name for counts, or else every row is one interaction. The only
+    column of numbers that is left is guessed by a name such as Hours; another one is an error.
 
     ``others`` are the positions of users and items, and ``is_number`` says whether a column has numbers.
 
@@ -408,6 +410,18 @@ def find_ratings(
             name = names[free[found]]
             return find_column(name, names, "rating", file), feedback == "implicit" or role == "count"
     unclear = [names[k] for k in free if is_number(k) and not _is_beside_the_point(names[k])]
+    if len(unclear) == 1 and plain_name(unclear[0]) in GUESSED and feedback != "explicit":
+        is_count = feedback == "implicit" or GUESSED[plain_name(unclear[0])]
+        kind = "counts" if is_count else "ratings"
+        remedy = "pass rating= with another column, or feedback='implicit' if every row is one interaction"
+        LOG.info(
+            "%s: %r is the only column of numbers left, so it has the %s; if not, %s",
+            file,
+            unclear[0],
+            kind,
+            remedy,
+        )
+        return find_column(unclear[0], names, "rating", file), is_count
     if unclear and feedback is None:
         name, listed = unclear[0], ", ".join(map(repr, names))
         problem = f"{file} has no column 'rating', but {name!r} may be it"

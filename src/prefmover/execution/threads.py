@@ -103,7 +103,8 @@ def run(
 class Stages:
     """Reports the progress of stages, one after the other, as one progress: (steps done, steps in all).
 
-    ``shares`` are how many of the steps each stage is, by name, in order.
+    ``shares`` are how many of the steps each stage is, by name, in order. A progress with an attribute ``stage``
+    gets the name, for people.
 
     >>> stages = Stages(lambda done, total: print(f"{done} of {total}"), {"reading": 10, "solving": 30})
     >>> stages.begin("reading")  # doctest: +ELLIPSIS
@@ -125,6 +126,8 @@ class Stages:
         progress, total, share = self._progress, self._total, self._shares[name]
         if progress is None:
             return None
+        if hasattr(progress, "stage"):
+            progress.stage = name
         names = list(self._shares)
         before = sum(self._shares[one] for one in names[: names.index(name)])
         progress(before, total)

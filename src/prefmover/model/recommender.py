@@ -109,7 +109,13 @@ class Recommender(BaseRecommender):
     kind: ClassVar[str] = "recommender"
     uses_geometry: ClassVar[bool] = True
     # On ml-100k.
-    fit_shares: ClassVar = {"settings": 70, "calibration": 3, "comparison": 2, "rating": 20, "ranking": 5}
+    fit_shares: ClassVar = {
+        "choosing settings": 70,
+        "calibrating distances": 3,
+        "comparing users": 2,
+        "learning to predict": 20,
+        "learning to rank": 5,
+    }
 
     measure: str | Measure = "pmd"
     _: KW_ONLY
@@ -140,20 +146,20 @@ class Recommender(BaseRecommender):
             # A geometry that is made from the ratings is not fixed yet: it must not know those held out.
             choice = self._choose_ranking(similarity, stages)
             settings["ranking"] = choice.settings
-        stages.begin("calibration")
+        stages.begin("calibrating distances")
         data = similarity.data.with_geometry(similarity.data.geometry)
         landmarks = choose_landmarks(data.ratings, self.landmarks, self.seed)
         similarity = replace(similarity.with_data(data).calibrated(self.seed), landmarks=landmarks)
-        compared = similarity.compared(stages.begin("comparison"))
+        compared = similarity.compared(stages.begin("comparing users"))
         predictor, ranker = None, None
         if "rating" in heads:
-            stages.begin("rating")
+            stages.begin("learning to predict")
             row, rating = similarity.measure, self.rating or RatingSettings()
             rule = rating.weight or RATING_WEIGHTS.get(row.name, row.weight)
             settings["rating"] = replace(rating, weight=rule)
             predictor = KernelPredictor.fit(similarity, settings["rating"], compared)
         if choice is not None:
-            stages.begin("ranking")
+            stages.begin("learning to rank")
             ranker = TwoSidedRanker.fit(similarity, choice.settings, compared)
         return Fitted(similarity, predictor, ranker, settings, [] if choice is None else choice.trials)
 
@@ -165,7 +171,7 @@ class Recommender(BaseRecommender):
         )
 
     def _choose_ranking(self, similarity: UserSimilarity, stages: Stages) -> Choice:
-        searched, start = stages.begin("settings"), self._start(similarity)
+        searched, start = stages.begin("choosing settings"), self._start(similarity)
         if isinstance(self.ranking, RankingSettings):
             return Choice(start, [])
         parts, n = hold_out(similarity.data, self.seed)
