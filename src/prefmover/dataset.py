@@ -178,9 +178,9 @@ class Dataset:
         ratings
             A file that :meth:`prefmover.Ratings.read` can read.
         items
-            A file that :class:`~prefmover.items.table.ItemFiles` can read, or several. Without any,
-            items are compared by their ratings. That is good enough to find neighbors, but it leaks test
-            ratings into an experiment on the same data.
+            A file that :class:`~prefmover.items.table.ItemFiles` can read, or several; the file of ratings may
+            be one, if it has columns about the items. Without any, items are compared by their ratings. That
+            is good enough to find neighbors, but it leaks test ratings into an experiment on the same data.
         features
             Further vectors of items: ``.npz`` files (:func:`~prefmover.items.blocks.read_npz`),
             :class:`~prefmover.items.features.ItemVectors`, or functions from n item ids to an array (n, d).
@@ -228,7 +228,9 @@ class Dataset:
                 options.refuse_item_options()
                 LOG.info("no file describes the items; items are compared by their ratings")
                 return cls(table, geometry_from_ratings, **about)
-            files = ItemFiles.read(*items, options=options, rated=table.items, features=features)
+            files = ItemFiles.read(
+                *items, options=options, rated=table.items, features=features, ratings=ratings
+            )
             known = IdIndex("item", files.ids).get(table.items) >= 0
             _check_same_catalog(table, files.ids, known, files.name)
             if options.missing != "far":

@@ -118,7 +118,7 @@ def test_progress_elsewhere_is_a_line_now_and_then(monkeypatch, capsys):
         for now in [0.5, 1.5, 2.0, 3.0, 4.0, 9.0, 100.0]:
             callback(int(now), 100)
     assert capsys.readouterr().err.splitlines() == [
-        "work: 1 of 100 (1%)",
+        "work: 1 of 100 (1%), 2 s",
         "work: 9 of 100 (9%), about 91 s left",
     ]
 
@@ -132,7 +132,12 @@ def test_progress_says_what_it_is_at_and_does_not_stand_still(monkeypatch, capsy
         if now == 4.0:
             Stages(lines.steps, {"comparing": 1}).begin("comparing")
     said = capsys.readouterr().err.splitlines()
-    assert [line.split(": ")[-1] for line in said] == ["2 s", "0 of 1 (0%)", "0 of 1 (0%)", "0 of 1 (0%)"]
+    assert [line.split(": ")[-1] for line in said] == [
+        "2 s",
+        "0 of 1 (0%), 8 s",
+        "0 of 1 (0%), 70 s",
+        "0 of 1 (0%), 131 s",
+    ]
     assert "comparing" in said[1]
 
 

@@ -156,8 +156,9 @@ class _Lines:
             return
         self.wait = taken + (5.0 if taken < 60 else 60.0)
         # The heaviest parts come first, so an early estimate would be far too long.
-        left = f", about {taken * (total - done) / done:.0f} s left" if done >= 0.05 * total > 0 else ""
-        far = f"{done:,} of {total:,} ({done / total:.0%}){left}" if total else f"{taken:.0f} s"
+        sure = done >= 0.05 * total > 0
+        words = f"about {taken * (total - done) / done:.0f} s left" if sure else f"{taken:.0f} s"
+        far = f"{done:,} of {total:,} ({done / total:.0%}), {words}" if total else words
         note(f"{self.steps.text(self.label)}: {far}")
 
 

@@ -108,7 +108,7 @@ def _from_text(data: bytes, file: str, roles: Roles, bad: BadLines, options: Fil
     )
     parsed = table.parse({p: "code" for p in positions if p is not None}, header=header, bad=bad)
     names = tuple(None if p is None else table.first[p] if header else p + 1 for p in positions)
-    _log_names(file, names, roles, implicit=implicit)
+    _log_names(file, names, roles, table.first if header else (), implicit=implicit)
     origin = table.origin(header=header, only_even=not bad.are_errors)
     values = [None if p is None else parsed[p] for p in positions]
     if "rating" in roles and values[-1] is not None:  # the last role
@@ -174,7 +174,7 @@ def _from_parquet(data: bytes, file: str, roles: Roles, feedback: Feedback | Non
         if name is not None:
             find_column(name, available, role, file)  # raises if two columns have the name
     table = read_parquet(opened, file, [name for name in names if name is not None])
-    _log_names(file, names, roles, implicit=implicit)
+    _log_names(file, names, roles, available, implicit=implicit)
     values = tuple(None if name is None else table.column(name) for name in names)
     return Columns(values, names, Origin(file, "row"), implicit=implicit)
 
@@ -258,8 +258,10 @@ def _listed(roles: Roles) -> str:
     return f"{', '.join(others)} and {last}"
 
 
-def _log_names(file: str, names: Sequence[str | int | None], roles: Roles, *, implicit: bool) -> None:
-    """Log the columns that are used, unless all of them were given."""
+def _log_names(
+    file: str, names: Sequence[str | int | None], roles: Roles, header: Sequence[str], *, implicit: bool
+) -> None:
+    """Log the columns that are used, and the others, unless all of them were given."""
     if None not in roles.values():
         return
     used = []
@@ -269,6 +271,9 @@ def _log_names(file: str, names: Sequence[str | int | None], roles: Roles, *, im
             used.append("no ratings or counts: every row is one interaction")
         else:
             used.append(f"{'count' if role == 'rating' and implicit else role} from {shown}")
+    others = [repr(name) for name in header if name not in names and name.strip()]
+    if others:
+        used.append(f"other columns: {', '.join(others[:12])}{', ...' if len(others) > 12 else ''}")
     LOG.info("%s: %s", file, ", ".join(used))
 
 

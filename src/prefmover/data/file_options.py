@@ -4,6 +4,7 @@ An option is one field of :class:`FileOptions`. The options of the command line 
 experiment (:data:`SETTINGS`) are made from the fields. This module imports no NumPy, so that help is quick.
 """
 
+import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,6 +32,8 @@ __all__ = [
     "named_in_file_options",
     "plain_name",
 ]
+
+LOG = logging.getLogger(__name__)
 
 Duplicates: TypeAlias = Literal["error", "last", "mean"]
 Feedback: TypeAlias = Literal["explicit", "implicit"]
@@ -410,16 +413,12 @@ def find_ratings(
             name = names[free[found]]
             return find_column(name, names, "rating", file), feedback == "implicit" or role == "count"
     unclear = [names[k] for k in free if is_number(k) and not _is_beside_the_point(names[k])]
-    if len(unclear) == 1 and plain_name(unclear[0]) in GUESSED and feedback != "explicit":
-        is_count = feedback == "implicit" or GUESSED[plain_name(unclear[0])]
-        kind = "counts" if is_count else "ratings"
-        remedy = "pass rating= with another column, or feedback='implicit' if every row is one interaction"
+    if len(unclear) == 1 and feedback is None and plain_name(unclear[0]) in GUESSED:
+        is_count = GUESSED[plain_name(unclear[0])]
+        what = "has the counts" if is_count else "has the ratings"
+        remedy = "name another (--rating-column, rating=), or give --feedback implicit: each row is one"
         LOG.info(
-            "%s: %r is the only column of numbers left, so it has the %s; if not, %s",
-            file,
-            unclear[0],
-            kind,
-            remedy,
+            "%s: %r is the only column of numbers left, so it %s; else, %s", file, unclear[0], what, remedy
         )
         return find_column(unclear[0], names, "rating", file), is_count
     if unclear and feedback is None:

@@ -103,8 +103,8 @@ def run(
 class Stages:
     """Reports the progress of stages, one after the other, as one progress: (steps done, steps in all).
 
-    ``shares`` are how many of the steps each stage is, by name, in order. A progress with an attribute ``stage``
-    gets the name, for people.
+    ``shares`` are how many of the steps each stage is, by name, in order. A progress with an attribute
+    ``stage`` gets the name, for people.
 
     >>> stages = Stages(lambda done, total: print(f"{done} of {total}"), {"reading": 10, "solving": 30})
     >>> stages.begin("reading")  # doctest: +ELLIPSIS

@@ -14,11 +14,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from prefmover._typing import Floats
+from prefmover._typing import Floats, Ints
 from prefmover.data.columns import open_parquet, read_parquet
 from prefmover.data.delimited import BadLines, Delimited, Origin, file_bytes
 from prefmover.data.file_options import FileOptions, find_column, find_similar, find_usual, plain_name
-from prefmover.data.ids import MISSING_ID
+from prefmover.data.ids import MISSING_ID, from_arrow
 from prefmover.errors import InputError, close_names
 from prefmover.items.catalog import parse_year, split_year
 
@@ -27,6 +27,7 @@ __all__ = ["NUMBERS", "ItemFile", "Roles", "as_text", "check_columns", "words_in
 LOG = logging.getLogger(__name__)
 
 ROLES = ("title", "year", "genres", "tags", "text")
+ONE_VALUE = 0.95  # the share of items with one value in all their ratings that makes a column theirs
 HEADERLESS = ["item", "title", "genres"]  # columns of movies.dat
 NUMBERS = "numbers"  # what columns of numbers are called among the weights
 MARKS = "|;,"  # between words, in the order of preference
@@ -65,6 +66,49 @@ class ItemFile:
         if not kept.ids:
             raise InputError(f"{file} has a header but no items below it")
         return kept
+
+    @classmethod
+    def of_ratings(cls, path: str | os.PathLike[str], options: FileOptions) -> ItemFile:
+        """Read what a file of ratings says about the items, as a row for each item.
+
+        A column describes the items if nearly every item has the same value in all its ratings. The others
+        describe the ratings, or the users.
+        """
+        file, data = os.fspath(path), file_bytes(path)
+        names, columns, origin = _coded_columns(data, file, options)
+        id_column = names.index(options.item) if options.item in names else find_similar("item", names)
+        if id_column is None:
+            id_column = find_column("item", names, "item", file)
+        codes, ids = columns[id_column]
+        roles = {"user": options.user, "rating": options.rating, "count": None}
+        known = {
+            names.index(name) if name in names else find_similar(role, names) for role, name in roles.items()
+        }
+        kept: dict[str, list[str]] = {names[id_column]: ids}
+        differ = []
+        for position, (values, texts) in enumerate(columns):
+            if position not in known and position != id_column:
+                share, cells = _values_of_items(codes, len(ids), values, texts)
+                if share >= ONE_VALUE:
+                    kept[names[position]] = cells
+                else:
+                    differ.append(names[position])
+        if differ:
+            listed = ", ".join(map(repr, differ))
+            LOG.info("%s: not used, since they differ between ratings of an item: %s", file, listed)
+        rows = np.unique(codes, return_index=True)[1]
+        return cls(origin.take(rows), [*kept], [*kept.values()], 0)._checked(options, BadLines(file))
+
+    def shared_words(self, options: FileOptions) -> list[str]:
+        """Return the columns of words that items share, if none are named or have usual names."""
+        usual = [self.position(role) for role in ("genres", "tags", "text")]
+        if options.tags or options.text or usual != [None] * 3:
+            return []
+        words = [[cell for cell in column if cell and not _floats(cell)] for column in self.columns]
+        return [
+            name for k, (name, some) in enumerate(zip(self.names, words, strict=True))
+            if k not in (self.id_column, self.position("title", options.title)) and len({*some}) < len(some)
+        ]  # fmt: skip
 
     @property
     def ids(self) -> list[str]:
@@ -135,7 +179,8 @@ class ItemFile:
         shown += [f"{len(roles['numbers'])} columns of numbers"] if roles["numbers"] else []
         taken = {self.id_column, *(p for some in roles.values() for p in some)}
         rest = [repr(name) for p, name in enumerate(self.names) if p not in taken]
-        shown += [f"not used: {', '.join(rest[:12])}{', ...' if len(rest) > 12 else ''}"] if rest else []
+        more = ", ..." if len(rest) > 12 else " (--tag-column, tags= uses columns of words)"
+        shown += [f"not used: {', '.join(rest[:12])}{more}"] if rest else []
         LOG.info("%s: item from %r, %s", self.origin.file, self.names[self.id_column], ", ".join(shown))
         return roles
 
@@ -251,6 +296,53 @@ def _text_columns(
     records = list(table.records(header=has_header, bad=bad))
     origin = Origin(file, "line", lambda rows: [records[k][0] for k in rows])
     return names, [[fields[p] for _, fields in records] for p in range(len(names))], origin
+
+
+def _coded_columns(
+    data: bytes, file: str, options: FileOptions
+) -> tuple[list[str], list[tuple[Ints, list[str]]], Origin]:
+    """Return the names of the columns of a file, each column as codes and the texts that they stand for."""
+    import pyarrow as pa
+
+    if data.startswith(b"PAR1"):
+        table = read_parquet(open_parquet(data, file), file)
+        names, origin = table.column_names, Origin(file, "row")
+        columns = [pa.chunked_array([[str(_cell(x)) for x in one.to_pylist()]]) for one in table.columns]
+        columns = [column.dictionary_encode() for column in columns]
+    else:
+        text = Delimited.open(
+            data, file, encoding=options.encoding, separator=options.separator,
+            expected="a header, and rows below it",
+        )  # fmt: skip
+        names, bad = list(text.first), BadLines(file, options.on_bad_lines)
+        columns = [*text.parse(dict.fromkeys(range(len(names)), "code"), header=True, bad=bad).values()]
+        origin = text.origin(header=True, only_even=not bad.are_errors)
+    coded = []
+    for column in columns:
+        one = column.unify_dictionaries().combine_chunks()
+        texts, codes = np.unique([str(x).strip() for x in one.dictionary.to_pylist()], return_inverse=True)
+        coded.append((codes[from_arrow(one.indices)], texts.tolist()))
+    return names, coded, origin
+
+
+def _values_of_items(items: Ints, n_items: int, codes: Ints, texts: list[str]) -> tuple[float, list[str]]:
+    """Return the most frequent text of each item, and how many of the items have no other text.
+
+    Only items with two texts or more count, and cells without any text do not.
+
+    >>> _values_of_items(np.array([0, 0, 0, 1, 1]), 2, np.array([0, 1, 1, 1, 1]), ["red", "blue"])
+    (0.5, ['blue', 'blue'])
+    """
+    filled = np.array([not re.match(MISSING_ID, text) for text in texts])[codes]
+    pairs, counts = np.unique(items[filled] * len(texts) + codes[filled], return_counts=True)
+    of, value = np.divmod(pairs, len(texts))
+    order = np.lexsort((counts, of))  # the most frequent one comes last, and stays
+    best = np.full(n_items, -1)
+    best[of[order]] = value[order]
+    n_rows, n_values = (np.bincount(some, minlength=n_items) for some in (items[filled], of))
+    several = n_rows > 1
+    share = float(np.mean(n_values[several] == 1)) if several.any() else 1.0
+    return share, [texts[k] if k >= 0 else "" for k in best.tolist()]
 
 
 def _cell(value: Any) -> Any:

@@ -4,7 +4,8 @@ A file has a column of item ids, and one of these forms:
 
 - one row per item: title, year, genres, tags (several in a cell), text;
 - one row per tag: item, tag, and a count if there is one, as in ``tags.csv`` of MovieLens;
-- vectors: item and columns of numbers (in Parquet also one column of lists).
+- vectors: item and columns of numbers (in Parquet also one column of lists);
+- the file of ratings itself, with columns about the item beside each rating.
 
 Several files are joined by the ids: ``movies.csv`` has titles and genres, ``tags.csv`` the tags. The first
 line names the columns, except in ``movies.dat`` of MovieLens and MovieTweetings, which has none
@@ -111,6 +112,7 @@ class ItemFiles:
         options: FileOptions | None = None,
         rated: Ids | None = None,
         features: Sequence[FeatureSource] = (),
+        ratings: str | os.PathLike[str] | None = None,
     ) -> ItemFiles:
         """Read files: text with any separator, gzip, Parquet.
 
@@ -125,11 +127,20 @@ class ItemFiles:
             are, titles are the ids.
         features
             As in :meth:`prefmover.Dataset.from_files`.
+        ratings
+            The file of ratings. If it is one of the files here, its columns that have one value in all
+            ratings of an item describe the items.
         """
         if not paths and not features:
             raise InputError("there is no file that describes items; give at least one")
         options = options or FileOptions()
-        files = [ItemFile.read(path, options) for path in paths]
+        files = []
+        for path in paths:
+            if ratings is not None and os.path.exists(path) and os.path.samefile(path, ratings):
+                files.append(ItemFile.of_ratings(path, options))
+                options = replace(options, tags=[*options.tags, *files[-1].shared_words(options)])
+            else:
+                files.append(ItemFile.read(path, options))
         outside = _outside(features, files, rated, options.item_id)
         check_columns(options, files, [one.name for one in outside])
         name = " and ".join([*map(os.path.basename, paths), *(one.name for one in outside)])
