@@ -178,8 +178,8 @@ class Dataset:
         ratings
             A file that :meth:`prefmover.Ratings.read` can read.
         items
-            A file that :class:`~prefmover.items.table.ItemFiles` can read, or several; the file of ratings may
-            be one, if it has columns about the items. Without any, items are compared by their ratings. That
+            A file that :class:`~prefmover.items.table.ItemFiles` can read, or several; the file of ratings
+            is one if it has columns about the items. Without any, items are compared by their ratings. That
             is good enough to find neighbors, but it leaks test ratings into an experiment on the same data.
         features
             Further vectors of items: ``.npz`` files (:func:`~prefmover.items.blocks.read_npz`),

@@ -35,6 +35,17 @@ def _restore_the_terminal(monkeypatch):
     logger.handlers, logger.level = before
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _models_of_their_own(tmp_path_factory):
+    """Keep the models that verbs fit in a folder of this session."""
+    from prefmover.model import cache
+
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cache, "cache_folder", lambda: folder)
+        yield
+
+
 @pytest.fixture
 def run(capsys):
     """Run the command line; return exit code, stdout and stderr."""

@@ -100,7 +100,7 @@ def progress(label: str) -> Iterator[Callable[[int, int], None] | None]:
         lines, stopped = _Lines(label), threading.Event()
 
         def speak() -> None:
-            while not stopped.wait(1.0):
+            while not stopped.wait(2.0):
                 lines.tell()
 
         threading.Thread(target=speak, daemon=True).start()
@@ -138,7 +138,7 @@ class _Steps:
 
 
 class _Lines:
-    """Progress without a terminal: a line after a second, then every 5 s, and later every minute.
+    """Progress without a terminal: a line after a second, then every few seconds, and later every minute.
 
     A line is printed even if nothing was reported in the meantime.
     """
@@ -154,7 +154,7 @@ class _Lines:
         taken, done, total = time.monotonic() - self.start, self.steps.done, self.steps.total
         if taken < self.wait or done >= total > 0:
             return
-        self.wait = taken + (5.0 if taken < 60 else 60.0)
+        self.wait = taken + (4.0 if taken < 60 else 60.0)
         # The heaviest parts come first, so an early estimate would be far too long.
         sure = done >= 0.05 * total > 0
         words = f"about {taken * (total - done) / done:.0f} s left" if sure else f"{taken:.0f} s"

@@ -47,10 +47,10 @@ USUAL_NAMES = {
     for role, names in {
         "user": "user userid uid username viewer viewerid customer customerid reviewer reviewerid rater "
         "raterid member memberid account accountid visitor visitorid who person reader readerid player "
-        "playerid",
+        "playerid steamid",
         "item": "item itemid iid movie movieid film filmid product productid asin book bookid isbn song "
-        "songid track trackid artist artistid game gameid show showid business businessid recipe recipeid "
-        "anime animeid article articleid what",
+        "songid track trackid artist artistid album albumid game gameid show showid business businessid "
+        "recipe recipeid anime animeid article articleid what",
         "rating": "rating ratings stars star score starrating overall value grade",
         "title": "title name label",
         "year": "year releaseyear publicationyear yearofpublication releasedate publicationdate",
@@ -415,11 +415,9 @@ def find_ratings(
     unclear = [names[k] for k in free if is_number(k) and not _is_beside_the_point(names[k])]
     if len(unclear) == 1 and feedback is None and plain_name(unclear[0]) in GUESSED:
         is_count = GUESSED[plain_name(unclear[0])]
-        what = "has the counts" if is_count else "has the ratings"
-        remedy = "name another (--rating-column, rating=), or give --feedback implicit: each row is one"
-        LOG.info(
-            "%s: %r is the only column of numbers left, so it %s; else, %s", file, unclear[0], what, remedy
-        )
+        what = "counts" if is_count else "ratings"
+        remedy = "name another (--rating-column, rating=), or say that the feedback is implicit"
+        LOG.info("%s: %r, the only numbers left, is taken for %s; else %s", file, unclear[0], what, remedy)
         return find_column(unclear[0], names, "rating", file), is_count
     if unclear and feedback is None:
         name, listed = unclear[0], ", ".join(map(repr, names))

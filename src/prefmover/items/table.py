@@ -22,6 +22,7 @@ blocks are used (:mod:`prefmover.items.weighting`).
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import warnings
@@ -220,6 +221,15 @@ class ItemFiles:
     def with_ids(self, ids: Ids) -> ItemFiles:
         """Return the same descriptions over other ids, in their order; those that are new have none."""
         return replace(self, ids=ids)
+
+    def digest(self) -> str:
+        """Return a hash of what the files say."""
+        said = (self.name, self.options, self.titles, self.years, self.genres, self.tags, self.texts)
+        found = hashlib.sha256(repr((said, self.ids.tolist())).encode(errors="surrogatepass"))
+        for block in (*self.numbers, *self.outside):
+            found.update(repr((block.name, block.items.tolist())).encode(errors="surrogatepass"))
+            found.update(np.ascontiguousarray(block.vectors).tobytes())
+        return found.hexdigest()
 
     @cached_property
     def catalog(self) -> Catalog:

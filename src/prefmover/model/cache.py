@@ -22,6 +22,7 @@ from prefmover._typing import Progress
 from prefmover.dataset import ABOUT, Dataset, geometry_from_ratings
 from prefmover.errors import InputError
 from prefmover.execution.atomic import cache_folder
+from prefmover.items.table import ItemFiles
 from prefmover.measures import find_measure
 from prefmover.model import storage
 from prefmover.model.base_recommender import BaseRecommender
@@ -88,12 +89,14 @@ def find(model: BaseRecommender, data: Dataset, n_threads: int | None = None) ->
 def folder_of(model: BaseRecommender, data: Dataset) -> Path:
     """Return the folder of a model in the cache, by its parameters, its data and the code.
 
-    Distances between items that are made from the ratings alone are not made for that.
+    Distances between items that are made from the ratings, or from files, are not made for that.
     """
     distances = ""
     if model.uses_geometry or find_measure(model.measure).needs_geometry:
         distances = "from ratings"
-        if data._geometry is not geometry_from_ratings:
+        if isinstance(data._geometry, ItemFiles):  # what the files say; distances are made for a fit alone
+            distances = data._geometry.digest()
+        elif data._geometry is not geometry_from_ratings:
             geometry = data.require_geometry("the model")
             distances = repr((geometry.digest(), geometry.name, geometry.blocks))
     parts = [
