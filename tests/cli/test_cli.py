@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 import prefmover as pm
-from prefmover.cli import VERBS, main, terminal
+from prefmover.cli import VERBS, _load, main, terminal
 from prefmover.datasets.registry import SOURCES
 from prefmover.errors import InputError, MissingExtraError, NotOptimalError
 from prefmover.execution.threads import Stages
@@ -40,6 +40,39 @@ def test_every_verb_explains_itself(run, verb):
     code, out, err = run(verb, "--help")
     assert (code, err) == (0, "")
     assert f"Usage: prefmover {verb}" in out
+
+
+def test_help_begins_with_a_sentence_and_examples_and_has_panels(run):
+    _, out, _ = run("recommend", "--help")
+    panels = ("Examples:", "Options:", "Data:", "Columns of your files:", "Model:", "Run:")
+    places = [out.index(f"\n{' ' * (name == 'Examples:') * 2}{name}\n") for name in panels]
+    assert places == sorted(places)
+    first = out[places[1] : places[2]]
+    assert all(option in first for option in ("--user", "--where", "--out"))
+    assert not any(option in first for option in ("--ratings", "--measure", "--threads", "--encoding"))
+    assert "cos|" not in out  # long choices have a verb that lists them
+    assert "ml-100k|" not in out
+
+
+def test_an_option_has_one_short_name_in_all_verbs():
+    """-o is --out everywhere, and so on; -n is a number of rows, and -k that of neighbors."""
+    short: dict[str, set[str]] = {}
+    for verb in VERBS:
+        command = _load(verb)
+        for part in (command, *getattr(command, "commands", {}).values()):
+            for option in part.params:
+                names = sorted(option.opts, key=len)
+                if len(names) > 1:
+                    short.setdefault(names[0], set()).add(names[-1])
+    assert {name: longs for name, longs in short.items() if len(longs) > 1} == {}
+    assert short["-u"] == {"--user"}
+
+
+def test_measures(run):
+    found = json.loads(run("measures", "--json")[1])
+    assert [row["name"] for row in found] == list(pm.MEASURES)
+    assert [row["conventions"] for row in found if row["name"] == "nhsm"] == [["published", "table-1"]]
+    assert all(name in run("measures")[1] for name in pm.MEASURES)
 
 
 def test_version(run):

@@ -64,6 +64,22 @@ def test_a_file_for_several_verbs(run, config):
     assert found["other"] == 7
 
 
+@pytest.mark.slow
+def test_one_file_for_all_verbs(run, config):
+    """A verb takes what it knows, and ignores what only others have or what does not go with the rest."""
+    file = config(FILES + "user = 42\nother = 7\nk = 3\nseed = 1\nrecall = 0.9\njson = true\ntrain = '.5'\n")
+    found = json.loads(run("distance", "--config", file)[1])
+    assert (found["user"], found["other"]) == (42, 7)
+    verbs = [("neighbors",), ("recommend",), ("fit", "--out", "m"), ("items", "near", "Alien"), ("measures",)]
+    for words in verbs:
+        code, out, err = run(*words, "--config", file)
+        assert code == 0, err
+        assert json.loads(out)
+    assert run("recommend", "--config", file, "--model", "m")[0] == 0  # not --ratings
+    assert run("recommend", "--config", file, "--k", 3)[0] == 2  # typed, so it is not ignored
+    assert run("neighbors", "--config", file, "--recall", 0.9)[0] == 2
+
+
 def test_arguments_and_sub_commands(run, config):
     file = config("title = 'Alien'\nitems = 'tags.csv'\nn = 1\njson = true\n")
     assert json.loads(run("items", "near", "--config", file)[1])["near"][0]["item"] == "Aliens"

@@ -227,8 +227,10 @@ def _declared(option: Opt, name: str, kind: Any, panel: str) -> Any:
     if metavar is None and (int in kinds or float in kinds):
         metavar = "N"
     text = f"{option.text.removesuffix('.')}; repeatable." if list[str] in (kind, *kinds) else option.text
-    shown = {"help": text, "metavar": metavar, "rich_help_panel": option.panel or panel or None}
-    return Annotated[kind, typer.Option(*names, **shown, **option.settings)]
+    panel = option.panel or panel or PANELS[0]
+    return Annotated[
+        kind, typer.Option(*names, help=text, metavar=metavar, rich_help_panel=panel, **option.settings)
+    ]
 
 
 def _configure(ctx: typer.Context, path: str) -> str:

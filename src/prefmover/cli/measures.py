@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from prefmover.cli.terminal import Output
 
 EXAMPLES = ("prefmover measures", "prefmover measures --json")
@@ -11,7 +13,7 @@ def measures() -> Output:
     """List the measures between users (--measure) and their variants (--convention)."""
     from prefmover.measures import MEASURES
 
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "name": one.name, "label": one.label, "summary": one.summary, "conventions": [*one.conventions],
             "needs_geometry": one.needs_geometry, "reference": one.reference,

@@ -19,7 +19,7 @@ from prefmover.cli.options import (
     measure_of,
     n_common,
 )
-from prefmover.cli.terminal import Output, check_writable, note, progress, resumable, write_rows
+from prefmover.cli.terminal import STATE, Output, check_writable, note, progress, resumable, write_rows
 from prefmover.errors import InputError
 
 if TYPE_CHECKING:
@@ -95,6 +95,7 @@ def neighbors(
     if in_parts and method == "exact":
         _announce_cost(data, k)
     new = guest_ratings(data.ratings, guest, data.ratings.user_index.free_name("guest")) if guest else None
+    options: dict[str, Any] = {"recall": recall, "seed": seed} if method == "candidates" else {}
     with (
         cluster.open(threads) as executor,
         progress(f"neighbors by {row.label}") as callback,
@@ -102,8 +103,8 @@ def neighbors(
     ):
         table = nearest(
             data, k, users or None, row, new=new, convention=convention, n_threads=threads,
-            progress=callback, checkpoint=parts, executor=executor, method=method, recall=recall,
-            seed=seed if method == "candidates" else None,
+            progress=callback, checkpoint=parts, executor=executor, method=method,
+            **options,
         )  # fmt: skip
     if not file:
         return _shown(data, table, row, k, guest)
@@ -120,7 +121,7 @@ def _check_method(method: str, recall: float | None, all_users: bool) -> None:
     """Raise an error about options of a search that is not made."""
     if method == "candidates" and not all_users:
         raise InputError("--method candidates is for --all; a few users are searched exactly in seconds")
-    if method == "exact" and recall is not None:
+    if method == "exact" and recall is not None and not STATE.is_from_file("recall"):
         raise InputError("--recall is for --method candidates; the exact search finds all neighbors")
 
 

@@ -91,7 +91,7 @@ class DataOptions:
     """
 
     PANEL: ClassVar = "Data"
-    SOURCES: ClassVar = ("dataset", "ratings")
+    SOURCES: ClassVar[tuple[str, ...]] = ("dataset", "ratings")
 
     ratings: Annotated[Text, Opt("Ratings file: CSV, TSV or Parquet.", "FILE", "-r")] = None
     items: Annotated[
@@ -166,7 +166,7 @@ if not TYPE_CHECKING:
 class SourceOptions(DataOptions):
     """Data, or a fitted model with its data."""
 
-    SOURCES: ClassVar = ("model", "dataset", "ratings")
+    SOURCES: ClassVar[tuple[str, ...]] = ("model", "dataset", "ratings")
 
     model: Annotated[Text, Opt("Model saved by `prefmover fit`, with its data.", "FOLDER", "-m")] = None
 
