@@ -89,7 +89,6 @@ MODEL = ("-m", "my-model")
         (("fit", *FILES, "-o", "m", "--model-type", "knn", "--landmarks", 9), names("--landmarks")),
         (("fit", *FILES, "-o", "m", "--paper", "--model-type", "default"), names("--paper", "--model-type")),
         (("neighbors", *FILES, "-u", 42, "--address", "auto"), names("--address", "--executor")),
-        (("fit", *MODEL, "-o", "m"), names("-m")),
         (("recommend", *MODEL, "-u", 42, "--measure", "cos"), names("--measure")),
         (("recommend", *MODEL, "-u", 42, "--refit"), names("--refit")),
         (("recommend", *MODEL, "-u", 42, "--model-type", "knn"), names("--model-type")),

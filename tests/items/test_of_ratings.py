@@ -31,7 +31,7 @@ def test_columns_with_one_value_per_item_describe_the_items(write, tmp_path, cap
     if ending == "parquet":
         pq.write_table(pa_csv.read_csv(path), tmp_path / "wide.parquet")
         path = tmp_path / "wide.parquet"
-    with caplog.at_level(logging.INFO):
+    with caplog.at_level(logging.INFO, logger="prefmover"):
         data = read(path, tags=["brand"])
     assert dict(zip(data.catalog.ids, data.catalog.genres, strict=True)) == {
         "a": ("coat",), "b": ("scarf",), "c": ("boots",),
@@ -44,7 +44,7 @@ def test_columns_with_one_value_per_item_describe_the_items(write, tmp_path, cap
 
 
 def test_without_usual_names_words_that_items_share_are_tags(write, caplog):
-    with caplog.at_level(logging.INFO):
+    with caplog.at_level(logging.INFO, logger="prefmover"):
         data = read(write(WIDE.replace("category", "sort")))
     assert any("tags from 'brand'" in line for line in caplog.messages)
     assert data.geometry.near("a", 1)[0][0] == "b"
