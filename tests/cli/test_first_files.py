@@ -11,7 +11,7 @@ from tests.messages import unnamed
 
 pytestmark = pytest.mark.slow
 
-USERS, ITEMS = 40, 30
+USERS, ITEMS = 120, 60
 KINDS = ("dress", "coat", "boots", "scarf")
 
 

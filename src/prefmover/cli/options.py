@@ -37,6 +37,7 @@ else:
         *BUILT_IN, *(name for name, source in SOURCES.items() if source.form not in ("genome", "tags"))
     ]
 
+FITTED_AT_ONCE = 1000  # ratings below which a fit takes no longer than to read the model of an earlier one
 DEFAULT_ONLY = ("landmarks",)
 KNN_ONLY = ("k", "weight", "centering", "neighborhood", "shrinkage")
 
@@ -280,10 +281,12 @@ def fitted(
 ) -> BaseRecommender:
     """Return the model that was loaded, or fit the one that the options describe."""
     if model is None:
-        from prefmover.model.cache import fit_once
-
         made = options.make(threads)
         with progress("fitting the model") as callback:
+            if data.ratings.n_ratings < FITTED_AT_ONCE:
+                return made.fit(data, progress=callback)
+            from prefmover.model.cache import fit_once
+
             model = fit_once(made, data, refit=options.refit, n_threads=threads, progress=callback)
         if not hasattr(made, "data_"):
             note("the model was fitted before, to the same data and options (--refit fits it again)")
