@@ -22,7 +22,18 @@ def counted(n: int, noun: str) -> str:
     >>> counted(1, "neighbor"), counted(1200, "neighbor")
     ('1 neighbor', '1,200 neighbors')
     """
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+    return f"{n:,} {noun if n == 1 else plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    """Return a noun in the plural.
+
+    >>> [plural(noun) for noun in ("film", "story", "play", "box")]
+    ['films', 'stories', 'plays', 'boxes']
+    """
+    if re.search("[^aeiou]y$", noun):
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if re.search("(s|x|z|ch|sh)$", noun) else f"{noun}s"
 
 
 def duration(seconds: float) -> str:

@@ -117,7 +117,10 @@ def test_people_are_those_who_count_most(cinema, estimated, monkeypatch):
             assert (one.why.n_for, one.why.n_against) == (len(likes), len(raters) - len(likes))
             assert {part.user for part in whole.neighbors} == set(raters)
             assert {part.user for part in whole.in_favor} == likes
-            assert [part.user for part in one.why.in_favor] == [part.user for part in whole.in_favor[:2]]
+            named = {part.user for part in one.why.in_favor}
+            best = [part.value for part in whole.in_favor]
+            assert len(named) == min(2, len(likes))
+            assert all(part.value >= 0.8 * best[k] for k, part in enumerate(one.why.in_favor))
             assert [part.user for part in one.why.against] == [part.user for part in whole.against[:1]]
             assert one.why.estimated == whole.estimated == estimated
             for part in (*whole.neighbors, *one.why.neighbors):
@@ -128,11 +131,8 @@ def test_people_are_those_who_count_most(cinema, estimated, monkeypatch):
                 errors.append(part.nearer_than - n_farther / 119)
                 common = cinema.ratings[user].keys() & cinema.ratings[part.user].keys()
                 assert part.n_common == len(common)
-                titles = {cinema.catalog.label(cinema.ratings.item_position(film)) for film in common}
-                assert set(part.common) == (titles if len(titles) <= 2 else set())
-                if part.alike:
-                    assert not common
-                    assert one.title not in part.alike
+                assert one.title not in (part.alike or ())
+                assert part.likes_it or part.alike is None
     assert len(errors) > 100
     if estimated:
         assert np.mean(np.abs(errors)) < 0.03
@@ -147,7 +147,84 @@ def test_without_anything_in_common_the_nearest_pair_is_named():
     ratings = Ratings.from_arrays(users, items, [5, 1, 5, 1, 4, 5])
     data = Dataset(ratings, ItemGeometry.from_vectors(ids, vectors))
     (part,) = Recommender(ranking=SETTINGS).fit(data).explain_recommendation("ann", "e").neighbors
-    assert (part.user, part.n_common, part.common, part.alike) == ("bob", 0, (), ("a", "b"))
+    assert (part.user, part.n_common, part.alike) == ("bob", 0, ("a", "b"))
+
+
+def test_what_connects_is_liked_by_both_and_what_most_preference_stays_on(model, cinema):
+    title = cinema.catalog.label
+    n_likes = model.explainer_.co_likes.n_likes
+    n_shared = 0
+    for user in cinema.ratings.users.tolist()[::25]:
+        mine = cinema.ratings[user]
+        for one in model.recommend(user, 5):
+            for part in one.why.in_favor:
+                theirs = cinema.ratings[part.user]
+                liked = [
+                    {
+                        film
+                        for film, r in given.items()
+                        if r >= min(max(np.mean(list(given.values())), 2.75), 3.875)
+                    }
+                    for given in (mine, theirs)
+                ]
+                shared = liked[0] & liked[1] - {one.item}
+                if not shared:
+                    continue
+                stays = {
+                    film: min(mine[film] / sum(mine.values()), theirs[film] / sum(theirs.values()))
+                    for film in shared
+                }
+                most = [film for film in shared if stays[film] >= max(stays.values()) - 1e-12]
+                at = cinema.ratings.item_positions(most)
+                fewest = {title(k) for k in at.tolist() if n_likes[k] == n_likes[at].min()}
+                assert part.alike[0] == part.alike[1]
+                assert part.alike[0] in fewest
+                n_shared += 1
+    assert n_shared > 20
+
+
+def test_every_list_says_because_you(cinema, monkeypatch):
+    monkeypatch.setattr(reasons, "NEAR", 0)
+    monkeypatch.setattr(reasons, "liked_together", lambda n_both, lift: np.zeros(n_both.shape, bool))
+    monkeypatch.setattr(
+        reasons,
+        "limits",
+        lambda distances: (np.zeros((len(distances), 1)) - 1, np.full((len(distances), 1), np.inf)),
+    )
+    model = Recommender(ranking=SETTINGS).fit(cinema)
+    for user in cinema.ratings.users.tolist()[::20]:
+        best = model.recommend(user, 5)
+        named = [part for one in best for part in one.why.because]
+        if len(cinema.ratings[user]) < 5:
+            assert named == []
+            continue
+        (only,) = named
+        assert not only.related
+        assert [one.why.weak for one in best if one.why.because] == [True]
+        for one in best:
+            add_up(one.why)
+
+
+def test_a_list_does_not_name_the_same_again_and_again(model, cinema):
+    n_checked = 0
+    for user in cinema.ratings.users.tolist()[::6]:
+        best = model.recommend(user, 10)
+        for kind in ("because", "in_favor"):
+            named = [
+                [getattr(part, "item", None) or part.user for part in getattr(one.why, kind)] for one in best
+            ]
+            often = {name for some in named for name in some if sum(name in some for some in named) > 3}
+            n_checked += len(often)
+            for one, some in zip(best, named, strict=True):
+                if kind == "because" and often & set(some):
+                    used = [part for part in one.why.own if part.item not in some]
+                    least = min(part.value for part in one.why.because)
+                    # Others add less than 80 % as much, or are named three times themselves.
+                    assert all(
+                        part.value < least / 0.8 or sum(part.item in names for names in named) >= 3
+                        for part in used
+                    )
+    assert n_checked
 
 
 def test_a_few_users_are_never_everybody(cinema):
@@ -213,7 +290,7 @@ def test_implicit_feedback():
     model = Recommender(ranking=SETTINGS).fit(data)
     one = model.recommend(0, 1)[0]
     add_up(one.why)
-    assert one.why.implicit
+    assert one.why.words.implicit
     assert one.why.rating is None
     assert one.why.own
     assert one.why.against == ()

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from prefmover import Scale
 from prefmover.explain import RecommendationExplanation
 from prefmover.explain.recommendation import NeighborRating, Others, OwnRating
+from prefmover.explain.words import Words
 from tests.messages import unnamed
 
 OWN = (
@@ -16,9 +18,9 @@ OWN = (
     OwnRating("thing", "The Thing", 4.0, 0.125, 0.4, 3, 1.0),
 )
 NEIGHBORS = (
-    NeighborRating("bob", 5.0, True, 0.5, 0.3, 0.99, 40),
-    NeighborRating("cid", 1.0, False, -0.25, 0.35, 0.98, 2, ("Emma", "Clueless")),
-    NeighborRating("dot", 4.0, True, 0.125, 0.4, 0.975, 0, (), ("Ronin", "Ran")),
+    NeighborRating("bob", 5.0, True, 0.5, 0.3, 0.99, 40, ("Emma", "Emma")),
+    NeighborRating("cid", 1.0, False, -0.25, 0.35, 0.98, 2),
+    NeighborRating("dot", 4.0, True, 0.125, 0.4, 0.975, 0, ("Ronin", "Ran")),
     NeighborRating("eve", 4.0, True, -0.0625, 0.5, 0.9, 7),
     NeighborRating("fay", 3.0, False, 0.03125, 0.5, 0.9, 7),
 )
@@ -43,6 +45,7 @@ def explanation(**changes):
         n_against=len(likes) - sum(likes),
         neighbors=NEIGHBORS,
         other_users=Others(70, -0.09375),
+        because=OWN[:2],
     )
     return replace(whole, **changes)
 
@@ -75,14 +78,13 @@ def test_for_and_against():
 def test_more_people_than_are_named():
     content = explanation(neighbors=NEIGHBORS[:1], n_for=9, n_against=4).to_dict()
     assert (content["n_for"], content["n_against"], content["strongest_against"]) == (9, 4, None)
-    assert not unnamed(explanation(neighbors=NEIGHBORS[:2], n_for=9, n_against=4).reasons[2], 9, 4, "cid")
+    assert not unnamed(explanation(neighbors=NEIGHBORS[:2], n_for=9, n_against=4).reasons[2], 9, 4, 20)
 
 
 def test_estimates_are_called_so():
     exact, estimated = (explanation(estimated=some) for some in (False, True))
     assert [one.to_dict()["nearer_than_is_estimated"] for one in (exact, estimated)] == [False, True]
-    assert "about 97%" in estimated.reasons[1]
-    assert "about" not in " ".join((*exact.reasons, str(exact)))
+    assert "about" not in str(exact)
     assert str(estimated).count("about") == len(NEIGHBORS)
 
 
@@ -101,51 +103,94 @@ def test_frame():
     assert sum(frame["value"].to_pylist()) == 1.75
 
 
+def named_in(why):
+    """The ids of items and of users that the sentences name, one sentence after the other."""
+    return [[part.item or part.user for part in one if part.item or part.user] for one in why.told()]
+
+
 def test_sentences():
-    own, people, counts = explanation().reasons
-    assert not unnamed(own, "Aliens", 5, "Heat <1995>", 4)
-    assert "The Thing" not in own
-    assert not unnamed(people, "bob", "dot", "97%", 5, 4)  # the percentile holds for both
-    assert "cid" not in people
-    assert not unnamed(counts, 20, 3, 2, "cid", 1)
+    why = explanation()
+    assert named_in(why) == [["aliens", "heat"], ["bob"], []]
+    own, person, counts = why.reasons
+    assert not unnamed(own, 5, 4)
+    assert not unnamed(person, "Emma", 5)
+    assert not unnamed(counts, 20, 3, 2)
+    content = why.to_dict()
+    assert [one["item"] for one in content["because"]] == ["aliens", "heat"]
+    assert (content["person"]["user"], content["weak"]) == ("bob", False)
 
 
-def test_who_is_named_gave_what_is_said():
-    first, second = NEIGHBORS[2]._replace(rating=3.5, value=0.9), NEIGHBORS[0]
-    people = explanation(neighbors=(first, second)).reasons[1]
-    assert people.index("dot") < people.index("bob")
-    assert people.index("3.5") < people.rindex("5")
-    assert not unnamed(people, "Ran", "Ronin")
+def test_they_are_told_about_somebody_else():
+    why = explanation()
+    assert all("you" in text for text in why.reasons)
+    told = ["".join(part.text for part in one) for one in why.told("ann")]
+    assert all("ann" in text and "you" not in text for text in told)
 
 
-def test_little_in_common_is_named():
-    some = NEIGHBORS[1]._replace(likes_it=True, value=0.3)
-    assert not unnamed(explanation(neighbors=(some,)).reasons[1], "Emma", "Clueless")
+def test_the_person_is_connected():
+    assert explanation().person.user == "bob"
+    loose = NEIGHBORS[0]._replace(alike=None)
+    why = explanation(neighbors=(loose, *NEIGHBORS[1:]))
+    assert why.person.user == "dot"
+    assert not unnamed(why.reasons[1], "Ran", "Ronin", 4)
+    assert explanation(neighbors=(loose,)).person is None
+    assert (
+        explanation(neighbors=(loose,), n_like_minded=1).person == loose
+    )  # the only one who is like the user
+    faint = NEIGHBORS[0]._replace(value=1e-4)
+    assert explanation(neighbors=(faint,)).person is None
 
 
-def test_nobody_against():
-    own, people = explanation(neighbors=NEIGHBORS[:1]).reasons
-    assert not unnamed(own, "Aliens")
-    assert not unnamed(people, "bob")
-    assert explanation(neighbors=()).reasons == (own,)
-    only_against = explanation(own=(), neighbors=NEIGHBORS[1:2]).reasons
-    assert len(only_against) == 1
-    assert not unnamed(only_against[0], 0, 1, "cid")
+@pytest.mark.parametrize("own", [OWN[0]._replace(related=False), OWN[0]._replace(value=0.01)])
+def test_weak_reasons_are_called_so(own):
+    strong, weak = explanation(because=OWN[:1]), explanation(own=(own,), because=(own,))
+    assert (strong.weak, weak.weak) == (False, True)
+    assert weak.reasons[0] != strong.reasons[0]
+    assert named_in(weak) == named_in(strong)
 
 
-def test_without_reasons():
-    (only,) = explanation(own=(), neighbors=()).reasons
-    assert not unnamed(only, 20, 30)
-    (only,) = explanation(own=(), neighbors=(), n_ratings=0, n_likes=0).reasons
+def test_nothing_is_named_if_nothing_is_a_reason():
+    why = explanation(own=(), because=(), neighbors=NEIGHBORS[1:2])
+    assert (why.person, named_in(why)) == (None, [[]])
+    assert not unnamed(why.reasons[0], "no strong reason", 1)
+    nobody = explanation(own=(), because=(), neighbors=())
+    assert named_in(nobody) == [[]]
+    assert not unnamed(nobody.reasons[0], "no strong reason", 20, 30)
+    unknown = explanation(own=(), because=(), other_own=Others(0, 0.0), neighbors=())
+    assert "reason" not in unknown.reasons[0]  # nothing is known about the user
+    assert not unnamed(unknown.reasons[0], 20, 30)
+    (only,) = replace(unknown, n_ratings=0, n_likes=0).reasons
     assert only
 
 
+@pytest.mark.parametrize(("n_for", "n_against"), [(0, 0), (1, 0), (0, 1), (7, 0), (0, 7), (3, 4)])
+@pytest.mark.parametrize("n", [1, 40])
+def test_votes(n, n_for, n_against):
+    if n_for + n_against > n:
+        return
+    why = explanation(because=(), own=(), neighbors=(), n_for=n_for, n_against=n_against, n_like_minded=n)
+    (only,) = why.reasons
+    if n_for + n_against == 0:
+        assert not unnamed(only, 20, 30)
+    elif n > 1:
+        assert not unnamed(only, 40, *[k for k in (n_for, n_against) if k])
+
+
+def test_who_is_named_alone_is_not_counted_again():
+    assert named_in(explanation(neighbors=NEIGHBORS[:1])) == [["aliens", "heat"], ["bob"]]
+    assert len(explanation(neighbors=NEIGHBORS[:1], n_for=2).reasons) == 3
+
+
 def test_implicit_feedback_has_no_stars():
-    liked = tuple(one._replace(likes_it=True) for one in NEIGHBORS)
-    why = explanation(implicit=True, rating=None, neighbors=liked)
-    own, people = why.reasons
-    assert not unnamed(own, "Aliens", "Heat <1995>")
-    assert not unnamed(people, "bob")
+    liked = tuple(one._replace(likes_it=True, rating=3.0) for one in NEIGHBORS)
+    words = Words(Scale(1, 9, 0, implicit=True), "listener", "artist", "played")
+    own = tuple(one._replace(rating=3.0) for one in OWN)
+    why = explanation(words=words, rating=None, neighbors=liked, own=own, because=own[:2])
+    assert named_in(why) == [["aliens", "heat"], ["bob"], []]
+    because, person, counts = why.reasons
+    assert not unnamed(because, "played", 7)  # 7 plays have the strength 3
+    assert not unnamed(person, "Emma", "played", 7)
+    assert not unnamed(counts, "listeners", 20, 5)
     sentences = " ".join((*why.reasons, str(why)))
     assert "gave" not in sentences
     assert "rating" not in sentences

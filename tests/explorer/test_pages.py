@@ -258,11 +258,14 @@ def test_recommended(visitor):
     visitor.shows(".guess .number", [f"{one['rating']:.2f}" for one in top])
     for k, one in enumerate(top):
         because = page.locator(".recommended > li").nth(k).locator(".because")
-        own = [mine["label"] for mine in one["why"]["own"][:2]]
+        own = [mine["label"] for mine in one["why"]["because"]]
         expect(because.locator("a.item")).to_have_text(own)
-        votes = one["why"]["n_for"], one["why"]["n_against"]
-        if sum(votes):
-            expect(because.locator("strong")).to_have_text("{} for, {} against".format(*votes))
+        person = one["why"]["person"]
+        expect(because.locator("a:not(.item)")).to_have_text([person["user"]] if person else [])
+        told = ["".join(part["text"] for part in parts) for parts in one["why"]["told"]]
+        assert [text.casefold() for text in because.locator("li").all_inner_texts()] == [
+            text.casefold() for text in told
+        ]
     third = top[2]["item"]
     page.get_by_role("button", name=re.compile("^All parts")).nth(2).click()
     visitor.at(f"#/recommended/petra-h/{third}")

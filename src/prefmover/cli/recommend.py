@@ -128,7 +128,7 @@ def recommend(
     if together:
         best = model.recommend_group(users, n, combine=combine or "mean", **chosen, reasons=not file)
         if not file:
-            return _shown_group(best)
+            return _shown_group(data, best)
         return write_rows(best.to_arrow(), file, "recommendation", len(best.group), " together")
     if guest:
         users = [model.guest(guest, name=data.ratings.user_index.free_name("guest"))]
@@ -138,17 +138,17 @@ def recommend(
     return write_rows(table.to_arrow(), file, "recommendation", len(table))
 
 
-def _shown_group(best: GroupRecommendations) -> Output:
+def _shown_group(data: Dataset, best: GroupRecommendations) -> Output:
     names = ", ".join(map(str, best.group))
     heading = f"recommendations for {names} together ({best.combine} of their scores):"
     if not best:
         note(f"{names}: no item is left; somebody has rated all that may be recommended (--seen)")
-    return Output(best.to_dict(), _lines(best), heading)
+    return Output(best.to_dict(), _lines(best, data), heading)
 
 
 def _shown(data: Dataset, table: RecommendationTable, guest: dict[Any, float | None]) -> Output:
     answers, lines, heading = list[dict[str, Any]](), list[str](), ""
-    noun = "interaction" if data.ratings.implicit else "rating"
+    noun = data.item_noun if data.ratings.implicit else "rating"
     for best in table:
         name = "you" if guest else best.user
         answers.append({**best.to_dict(), "user": None if guest else best.user})
@@ -157,13 +157,15 @@ def _shown(data: Dataset, table: RecommendationTable, guest: dict[Any, float | N
             lines.append(f"{name}:")
         else:
             heading = f"recommendations for {name}, from {counted(len(ratings), noun)}:"
-        lines += _lines(best)
+        lines += _lines(best, data)
         if not best:
             note(f"{name}: no item is left; all that may be recommended are rated already (--seen)")
     return Output(answers[0] if len(answers) == 1 else {"users": answers}, lines, heading)
 
 
-def _lines(best: Iterable[Any]) -> list[str]:
+def _lines(best: Iterable[Any], data: Dataset) -> list[str]:
     from prefmover.explain.recommendation import recommended_lines
+    from prefmover.explain.words import Words
 
-    return [line for place, one in enumerate(best, 1) for line in recommended_lines(one, place)]
+    words = Words.of(data)
+    return [line for place, one in enumerate(best, 1) for line in recommended_lines(one, place, words)]

@@ -21,7 +21,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -119,6 +119,17 @@ class Scale:
         ends = f"lowest={self.lowest!r}, highest={self.highest!r}, step={self.step!r}"
         more = f", implicit=True, damping={self.damping!r}" if self.implicit else ""
         return f"Scale({ends}{more})"
+
+    @property
+    def kind(self) -> Literal["ratings", "counts", "choices"]:
+        """What people gave; ``"choices"`` are implicit feedback whose counts mean nothing, or are equal.
+
+        >>> Scale(1, 5, 1).kind, Scale(1, 8, 0, implicit=True).kind, Scale(1, 1, 1, implicit=True).kind
+        ('ratings', 'counts', 'choices')
+        """
+        if not self.implicit:
+            return "ratings"
+        return "choices" if self.damping == "binary" or self.lowest == self.highest else "counts"
 
     @property
     def middle(self) -> float:

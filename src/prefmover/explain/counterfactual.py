@@ -35,6 +35,7 @@ import numpy as np
 from prefmover._format import counted
 from prefmover._typing import Floats, Ints
 from prefmover.errors import InputError
+from prefmover.explain.words import Part, listed, text_of
 from prefmover.predict.predictor import UserState
 from prefmover.rank.ranker import Ranker
 
@@ -103,9 +104,9 @@ class Counterfactual:
         where = "first" if self.n == 1 else f"among the first {self.n}"
         if not self.without:
             return f"{self.label} stays {where}; {counted(self.n_tried, 'set')} of ratings tried"
-        names = " and ".join(f"{one.label} ({one.rating:g})" for one in self.without)
-        sure = "" if self.smallest else ", perhaps more than needed"
-        return f"without {names}{sure}: {self.instead_label} instead of {self.label} {where}"
+        names = text_of(listed([(Part(one.label),) for one in self.without]))
+        sure = "" if self.smallest else " (perhaps fewer would do)"
+        return f"without {names}{sure}, {self.instead_label} would be {where} instead of {self.label}"
 
 
 class _Found(NamedTuple):

@@ -17,6 +17,7 @@ from prefmover._table import Tabular, html_table
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
+from prefmover.explain.words import Words
 from prefmover.measures import MEASURES, Measure, find_measure
 from prefmover.measures.breakdown import Flow, PairBreakdown, breakdown, with_ids
 
@@ -36,7 +37,8 @@ class UserExplanation(PairBreakdown, Tabular):
 
     Users and items are ids. The flows are those of a transport plan, or the largest 100 terms of another
     measure. What the two users share most comes first: in a plan, much mass between similar items; in a
-    distance, its smallest terms; in a similarity, its largest. ``labels`` maps the ids of items to titles.
+    distance, its smallest terms; in a similarity, its largest. ``labels`` maps the ids of items to titles,
+    and ``words`` are the words for the data.
     """
 
     user: Any
@@ -45,6 +47,7 @@ class UserExplanation(PairBreakdown, Tabular):
     convention: str
     larger_is_closer: bool
     labels: Mapping[Any, str] = field(default_factory=dict)
+    words: Words = field(default_factory=Words)
 
     @property
     def value_name(self) -> str:
@@ -137,7 +140,7 @@ class UserExplanation(PairBreakdown, Tabular):
             return f"{head} ({self.reason})"
         share = self.common_share
         if share is None or self.agreement:
-            return f"{head}, {counted(self.n_common, 'item')} in common"
+            return f"{head}, {counted(self.n_common, self.words.item_noun)} in common"
         return f"{head}, {share:.0%} of the preference in common"
 
     @property
@@ -174,7 +177,7 @@ class UserExplanation(PairBreakdown, Tabular):
     def _flow_line(self, flow: Flow) -> str:
         """Return a flow as a line: its size, the two items with their ratings, its share of the value."""
         if flow.source == flow.target:
-            items = f"both rated {self.label(flow.source)}, {_two_ratings(flow)}"
+            items = f"both {self.words.verb} {self._both_gave(flow)}"
         else:
             items = " ↔ ".join(self._rated_items(flow))
         if flow.mass is None:
@@ -182,8 +185,15 @@ class UserExplanation(PairBreakdown, Tabular):
         return f"{flow.mass:6.1%}  {items}" + (f": {flow.share:.1%} of the distance" if flow.value else "")
 
     def _rated_items(self, flow: Flow) -> tuple[str, str]:
-        source, target = self.label(flow.source), self.label(flow.target)
-        return f"{source}, {flow.source_rating:g}", f"{target}, {flow.target_rating:g}"
+        return self._gave(flow.source, flow.source_rating), self._gave(flow.target, flow.target_rating)
+
+    def _gave(self, item: Any, *given: float) -> str:
+        """Return an item, and what somebody or both gave to it: "Alien, 4 and 5"."""
+        times = " and ".join(filter(None, map(self.words.times, given)))
+        return f"{self.label(item)}, {times}" if times else self.label(item)
+
+    def _both_gave(self, flow: Flow) -> str:
+        return self._gave(flow.source, flow.source_rating, flow.target_rating)
 
     def _agreement_lines(self) -> list[str]:
         """Return the two parts of a measure of taste and agreement, with the three items that decide most.
@@ -196,14 +206,15 @@ class UserExplanation(PairBreakdown, Tabular):
         lines = [f"  taste: PMD {taste:.4f}, {share:.0%} of the preference in common"]
         flows = self.agreement
         if not flows:
-            return [*lines, "  agreement: unknown, since no item is rated by both"]
+            return [*lines, f"  agreement: unknown, since no {self.words.item_noun} is rated by both"]
         agreed = [flow for flow in flows if flow.value > 0]
         opposed = [flow for flow in reversed(flows) if flow.value < 0]
-        head = f"  agreement: they agree on {len(agreed)} of {counted(len(flows), 'item')} that both rated"
+        both = f"{counted(len(flows), self.words.item_noun)} that both rated"
+        head = f"  agreement: they agree on {len(agreed)} of {both}"
         lines.append(f"{head} (correlation {self.factor('P'):+.2f}, shrunk)")
         for name, some in (("most", agreed[:3]), ("least", opposed[:3])):
             if some:
-                items = (f"{self.label(f.source)}, {_two_ratings(f)}" for f in some)
+                items = (self._both_gave(f) for f in some)
                 lines.append(f"    {name}: {'; '.join(items)}")
         return lines
 
@@ -212,7 +223,8 @@ class UserExplanation(PairBreakdown, Tabular):
 
     def _repr_html_(self) -> str:
         sizes = ("mass", "share of the distance") if self.has_plan else ("term", "share of the sum")
-        head = (f"{self.user}'s item", f"{self.other}'s item", "similarity", *sizes)
+        item = self.words.item_noun
+        head = (f"{self.user}'s {item}", f"{self.other}'s {item}", "similarity", *sizes)
         rows = []
         for flow in self.flows[:15]:
             similarity = "" if flow.similarity is None else f"{flow.similarity:.2f}"
@@ -220,10 +232,6 @@ class UserExplanation(PairBreakdown, Tabular):
             rows.append((*self._rated_items(flow), similarity, size, f"{flow.share:.1%}"))
         parts = "".join(f"<p>{escape(line.strip())}</p>" for line in self._agreement_lines())
         return parts + html_table(self.title, head, rows)
-
-
-def _two_ratings(flow: Flow) -> str:
-    return f"{flow.source_rating:g} and {flow.target_rating:g}"
 
 
 def explain_users(
@@ -261,6 +269,7 @@ def explain_users(
         agreement=with_ids(pair.agreement, items),
         co_rated=dict(zip(items[list(pair.co_rated)].tolist(), pair.co_rated.values(), strict=True)),
         labels=dict(zip(items[shown].tolist(), map(data.catalog.label, shown), strict=True)),
+        words=Words.of(data),
     )
 
 

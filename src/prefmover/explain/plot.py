@@ -71,8 +71,9 @@ def draw_plan(explanation: UserExplanation, ax: Axes | None = None, n: int = 25)
         points = [(0, a), (0.5, a), (0.5, b), (1, b), (1, d), (0.5, d), (0.5, c), (0, c), (0, a)]
         color = colors(color_position(flow.similarity or 0.0))
         ax.add_patch(PathPatch(Path(points, codes), facecolor=color, alpha=0.85, linewidth=0))
-    left_text = {f.source: f"{explanation.label(f.source)}   {f.source_rating:g}" for f in flows}
-    right_text = {f.target: f"{f.target_rating:g}   {explanation.label(f.target)}" for f in flows}
+    times = explanation.words.times
+    left_text = {f.source: f"{explanation.label(f.source)}   {times(f.source_rating)}" for f in flows}
+    right_text = {f.target: f"{times(f.target_rating)}   {explanation.label(f.target)}" for f in flows}
     for name, bars, text, side, x in (
         (explanation.user, left, left_text, "right", -BAR),
         (explanation.other, right, right_text, "left", 1.0),

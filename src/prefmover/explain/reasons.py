@@ -16,8 +16,14 @@ related to the recommended one, which means one of two things:
 them, at most a quarter of all. They are near by the distances that the score uses, which are estimated
 between many users (:mod:`prefmover.measures.estimates`); a neighbor average takes the nearest by the exact
 measure. Those of them who like the item are *for* it, those who rated it and do not like it are *against* it.
-A list names the two who add most to the score (:data:`FOR`) and the one who lowers it most (:data:`AGAINST`);
-the explanation of one item names all of them.
+A list has the two who add most to the score (:data:`FOR`) and the one who lowers it most (:data:`AGAINST`);
+the explanation of one item has all of them. Each comes with what connects the two: an item that both like, or
+the nearest pair of likes if it is near.
+
+**Sentences** name at most two own ratings and one person (:mod:`prefmover.explain.sentences`), and not the
+same ones again and again (:mod:`prefmover.explain.variety`). If a list of :data:`FEW` items for somebody with
+as many ratings has no own rating to name, because no item is related to a like, the like that adds most of
+those among the nearest third is named, as a weak reason.
 
 If all users are compared exactly, the share of users who are less near than a named person is a count.
 Otherwise it is an estimate, and is called one: the share of the landmarks, a random sample of the users,
@@ -49,15 +55,20 @@ from prefmover._typing import Bools, Floats, Ints
 from prefmover.data.ratings import Ratings
 from prefmover.data.scale import Scale
 from prefmover.dataset import Dataset, geometry_if
-from prefmover.explain.recommendation import NeighborRating, Others, OwnRating, RecommendationExplanation
+from prefmover.explain.recommendation import (
+    LEAST,
+    NeighborRating,
+    Others,
+    OwnRating,
+    RecommendationExplanation,
+)
+from prefmover.explain.variety import Variety
+from prefmover.explain.words import Words
 from prefmover.items.geometry import ItemGeometry
 from prefmover.predict.predictor import UserState
 from prefmover.rank.ranker import NearerThan, Ranker, SideScores
 
 __all__ = ["CoLikes", "Explainer", "likes_among"]
-
-LEAST = 0.0005
-"""What an own rating adds at least if it is named; explanations print three digits."""
 
 NEAR = 100
 """A related item is among this many nearest of the recommended one."""
@@ -80,8 +91,11 @@ LIKE_MINDED = 40
 FOR, AGAINST = 2, 1
 """How many of them a list names for each item."""
 
-FEW = 2
-"""Items in common are named if there are at most this many."""
+OWN = 2
+"""How many own ratings the sentences for an item name."""
+
+FEW = 5
+"""A list of this many items for a user with as many ratings names at least one own rating."""
 
 ROUNDING = 1e-9
 
@@ -204,6 +218,9 @@ class Explainer(PickledFields):
         if len(state.rated):
             own_terms, user_terms = ranker.terms(state, items, like_minded)
         own = self._own_ratings(state, items, own_terms)
+        if not any(own) and min(len(items), len(state.rated)) >= FEW:
+            own = self._nearly_related(state, items, own_terms)
+        named, words = Variety(len(items)), Words.of(data)
         people, estimated = self._people(state, items, like_minded, user_terms, everybody)
         counts, n_likes = data.ratings_per_item, self.co_likes.n_likes
         n_others = data.n_users - (state.position >= 0)
@@ -230,9 +247,15 @@ class Explainer(PickledFields):
                     n_against=people[k].n_against,
                     neighbors=people[k].named,
                     other_users=Others(n_others - len(people[k].named), other_users),
+                    because=tuple(
+                        own[k][at]
+                        for at in named.choose(
+                            [one.item for one in own[k]], [one.value for one in own[k]], OWN
+                        )
+                    ),
                     estimated=estimated,
-                    implicit=data.ratings.scale.implicit,
                     value_name=ranker.similarity.measure.value_name,
+                    words=words,
                 )
             )
         return explanations
@@ -260,18 +283,46 @@ class Explainer(PickledFields):
         for k, added in enumerate(parts[at].T):
             best = np.flatnonzero(related[k] & (added >= LEAST))
             best = best[np.argsort(-added[best], kind="stable")]
-            rated = state.rated[at[best]]
-            columns = (
-                data.ratings.items[rated].tolist(),
-                map(data.catalog.label, rated.tolist()),
-                state.given[at[best]].tolist(),
-                added[best].tolist(),
-                [None] * len(best) if distances is None else distances[k, best].tolist(),
-                n_both[k, best].tolist(),
-                lift[k, best].tolist(),
-            )
-            named.append(tuple(OwnRating(*row) for row in zip(*columns, strict=True)))
+            facts = (None if distances is None else distances[k, best], n_both[k, best], lift[k, best])
+            named.append(self._named(state, at[best], added[best], *facts))
         return named
+
+    def _nearly_related(self, state: UserState, items: Ints, parts: Floats) -> list[tuple[OwnRating, ...]]:
+        """Return the one rating that says most about a list if none is related to an item of it.
+
+        It is the like that adds most of those whose item is among the nearest third, or of all if none is.
+        """
+        data, added = self.data, parts * _likes(self.data, state)[:, None]
+        geometry, distances = geometry_if(data, False), None
+        if geometry is not None:
+            distances = _distances(geometry, items, state.rated)
+            aside = (distances <= self._limits_of(geometry, items)[:, 1:]).T
+            added = np.where(aside, added, 0.0) if (aside & (added >= LEAST)).any() else added
+        at, k = np.unravel_index(added.argmax(), added.shape)
+        named: list[tuple[OwnRating, ...]] = [()] * len(items)
+        if added[at, k] >= LEAST:
+            some = np.array([at])
+            n_both, lift = self.co_likes.together(items[[k]], state.rated[some])
+            far = None if distances is None else distances[k, some]
+            (one,) = self._named(state, some, parts[some, k], far, n_both[0], lift[0])
+            named[k] = (one._replace(related=False),)
+        return named
+
+    def _named(
+        self, state: UserState, at: Ints, added: Floats, distances: Floats | None, n_both: Ints, lift: Floats
+    ) -> tuple[OwnRating, ...]:
+        """Return some of the user's ratings, by their places, with what they add to the score of an item."""
+        data, rated = self.data, state.rated[at]
+        columns = (
+            data.ratings.items[rated].tolist(),
+            map(data.catalog.label, rated.tolist()),
+            state.given[at].tolist(),
+            added.tolist(),
+            [None] * len(at) if distances is None else [d if d == d else None for d in distances.tolist()],
+            n_both.tolist(),
+            lift.tolist(),
+        )
+        return tuple(OwnRating(*row) for row in zip(*columns, strict=True))
 
     def _limits_of(self, geometry: ItemGeometry, items: Ints) -> Floats:
         """Return :func:`limits` of items, (items, 2)."""
@@ -301,7 +352,8 @@ class Explainer(PickledFields):
         added = parts[rows, columns]
         ends = np.cumsum(np.bincount(columns, minlength=len(items)))
         raters = np.split(np.lexsort((-np.abs(added), columns)), ends[:-1])  # the largest parts first
-        named = raters if everybody else [_strongest(some, likes, added) for some in raters]
+        variety = Variety(len(items))
+        named = raters if everybody else [_strongest(some, rows, likes, added, variety) for some in raters]
         known = np.unique(rows[np.concatenate([np.empty(0, np.int64), *named])])
         users = like_minded[known]  # all who are named for an item
         values, near = None, NearerThan(np.empty(0), estimated=False)
@@ -311,12 +363,11 @@ class Explainer(PickledFields):
             near = ranker.nearer_than(state, users, values)
         rated = np.zeros(data.n_items, bool)
         rated[state.rated] = True
-        theirs = [data.ratings.row(user)[0] for user in users.tolist()]
-        common = [some[rated[some]] for some in theirs]
+        n_common = [int(rated[data.ratings.row(user)[0]].sum()) for user in users.tolist()]
 
         def neighbor(entry: int, item: int) -> NeighborRating:
             at = int(np.searchsorted(known, rows[entry]))
-            user, shared = int(users[at]), common[at].tolist()
+            user = int(users[at])
             return NeighborRating(
                 data.ratings.users[[user]].tolist()[0],
                 float(given[entry]),
@@ -324,9 +375,8 @@ class Explainer(PickledFields):
                 float(added[entry]),
                 None if values is None else float(values[at]),
                 float(near.shares[at]),
-                len(shared),
-                tuple(map(data.catalog.label, shared)) if len(shared) <= FEW else (),
-                None if shared else self._alike(state, user, item),
+                n_common[at],
+                self._alike(state, user, item) if likes[entry] else None,
             )
 
         people = []
@@ -337,20 +387,37 @@ class Explainer(PickledFields):
         return people, near.estimated
 
     def _alike(self, state: UserState, other: int, item: int) -> tuple[str, str] | None:
-        """Return the titles of the nearest pair of items that the user and another like, without one item."""
-        data = self.data
-        mine = state.rated[_likes(data, state)]
+        """Return the titles of the two items, one that the user likes and one of another, that connect them.
+
+        If both like an item, it is the one on which most preference stays in the transport plan between them;
+        of several, the one that fewest people like. Otherwise it is the nearest pair that is near.
+        """
+        data, label = self.data, self.data.catalog.label
         items, values = data.ratings.row(other)
-        liked = likes_among(values, self.co_likes.means[other], data.ratings.scale)
-        theirs = items[liked & (items != item)]
+        liked = likes_among(values, self.co_likes.means[other], data.ratings.scale) & (items != item)
+        theirs, own = items[liked], _likes(data, state)
+        mine = state.rated[own]
+        if not len(mine) or not len(theirs):
+            return None
+        weight_of_mine = state.given[own] / state.given.sum()
+        weight_of_theirs = values[liked] / values.sum()
+        _, a, b = np.intersect1d(mine, theirs, assume_unique=True, return_indices=True)
+        if len(a):
+            stays = np.minimum(weight_of_mine[a], weight_of_theirs[b])
+            best = np.lexsort((self.co_likes.n_likes[mine[a]], -stays))[0]
+            return label(int(mine[a[best]])), label(int(mine[a[best]]))
         geometry = geometry_if(data, False)
-        if geometry is None or not len(mine) or not len(theirs):
+        if geometry is None:
             return None
-        similarity = geometry.similarity(mine, theirs)
-        a, b = np.unravel_index(similarity.argmax(), similarity.shape)
-        if similarity[a, b] <= 0:
+        distances = _distances(geometry, mine, theirs)
+        if np.isnan(distances).all():
             return None
-        return data.catalog.label(int(mine[a])), data.catalog.label(int(theirs[b]))
+        nearest = distances <= np.nanmin(distances) + ROUNDING
+        moves = np.where(nearest, np.minimum.outer(weight_of_mine, weight_of_theirs), -1.0)
+        i, j = np.unravel_index(moves.argmax(), moves.shape)
+        if distances[i, j] > self._limits_of(geometry, mine[[i]])[0, 0]:
+            return None
+        return label(int(mine[i])), label(int(theirs[j]))
 
 
 class _People(NamedTuple):
@@ -398,13 +465,17 @@ def _given(ratings: Ratings, users: Ints, items: Ints) -> tuple[Ints, Ints, Floa
     return rows[there], columns[there], some.data[there]
 
 
-def _strongest(raters: Ints, likes: Bools, parts: Floats) -> Ints:
-    """Return those raters of an item who add most of all that like it, and take most of the others."""
+def _strongest(raters: Ints, users: Ints, likes: Bools, parts: Floats, variety: Variety) -> Ints:
+    """Return those raters of an item who add most of all that like it, and take most of the others.
+
+    ``users`` is who each rater is: the same person is not named again and again.
+    """
     liked, added = likes[raters], parts[raters]
     in_favor, against = np.flatnonzero(liked), np.flatnonzero(~liked)
-    in_favor = in_favor[np.argsort(-added[in_favor], kind="stable")][:FOR]
+    in_favor = in_favor[np.argsort(-added[in_favor], kind="stable")]
+    chosen = variety.choose(users[raters[in_favor]].tolist(), added[in_favor].tolist(), FOR)
     against = against[np.argsort(added[against], kind="stable")][:AGAINST]
-    strongest: Ints = raters[np.sort(np.concatenate([in_favor, against]))]
+    strongest: Ints = raters[np.sort(np.concatenate([in_favor[chosen], against]))]
     return strongest
 
 

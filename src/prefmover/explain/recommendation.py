@@ -9,13 +9,15 @@ rest, so that the parts add up to the score.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import floor, isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from prefmover._format import counted
+from prefmover._format import counted, plural
 from prefmover._table import Tabular, html_table
+from prefmover.explain import sentences
 from prefmover.explain.text import lines_of_parts
+from prefmover.explain.words import Part, Sentence, Words, text_of
 from prefmover.rank.recommendations import Recommendation
 
 if TYPE_CHECKING:
@@ -29,6 +31,12 @@ __all__ = [
     "member_reason",
     "recommended_lines",
 ]
+
+LEAST = 0.0005
+"""What a rating or a person adds at least if it is named; explanations print three digits."""
+
+WEAK = 0.05
+"""Own ratings that add less than this share of the score are a weak reason."""
 
 
 class OwnRating(NamedTuple):
@@ -44,6 +52,8 @@ class OwnRating(NamedTuple):
         The distance between the two items; None without a geometry.
     n_both, lift
         How many users like both items, and how many times as many that is as by chance.
+    related
+        Whether the items are related. One that is not is named if there is nothing better, as a weak reason.
     """
 
     item: Any
@@ -53,6 +63,7 @@ class OwnRating(NamedTuple):
     distance: float | None
     n_both: int
     lift: float
+    related: bool = True
 
 
 class NeighborRating(NamedTuple):
@@ -71,11 +82,11 @@ class NeighborRating(NamedTuple):
         recommendations if it was not needed. Then the explanation of one item has it.
     nearer_than
         The share of all other users who are less near; see ``estimated`` of the explanation.
-    n_common, common
-        How many items both rated, and their titles if there are at most two.
+    n_common
+        How many items both rated.
     alike
-        If they have none in common: the title of an item that the user likes, and of one that the neighbor
-        likes, the nearest such pair; None if there is none.
+        What connects them: the title of an item that the user likes, and of one that the neighbor likes. They
+        are the same if there is an item that both like; None if there is not even a similar pair.
     """
 
     user: Any
@@ -85,7 +96,6 @@ class NeighborRating(NamedTuple):
     measure_value: float | None
     nearer_than: float
     n_common: int
-    common: tuple[str, ...] = ()
     alike: tuple[str, str] | None = None
 
 
@@ -122,12 +132,14 @@ class RecommendationExplanation(Tabular):
     neighbors, other_users
         The ratings of some of them, or of all who rated the item, those that add or take most first; and all
         other users together.
+    because
+        Those of ``own`` that the sentences name: at most two.
     estimated
         Whether ``nearer_than`` of the neighbors is an estimate (:mod:`prefmover.explain.reasons`).
-    implicit
-        Whether the data are implicit feedback: what people did, not what they said.
     value_name
         What the measure gives for two users: ``"distance"`` or ``"similarity"``.
+    words
+        The words for the data.
     """
 
     user: Any
@@ -146,9 +158,10 @@ class RecommendationExplanation(Tabular):
     n_against: int
     neighbors: tuple[NeighborRating, ...]
     other_users: Others
+    because: tuple[OwnRating, ...] = ()
     estimated: bool = False
-    implicit: bool = False
     value_name: str = "distance"
+    words: Words = field(default_factory=Words)
 
     @property
     def score(self) -> float:
@@ -166,10 +179,32 @@ class RecommendationExplanation(Tabular):
         return tuple(sorted((one for one in self.neighbors if not one.likes_it), key=lambda one: one.value))
 
     @property
+    def n_own(self) -> int:
+        """How many items the user has rated."""
+        return len(self.own) + self.other_own.count
+
+    @property
+    def weak(self) -> bool:
+        """Whether the own ratings that are named are a weak reason: they add little, or are not related."""
+        added = sum(one.value for one in self.because)
+        return not all(one.related for one in self.because) or added < WEAK * self.score
+
+    @property
+    def person(self) -> NeighborRating | None:
+        """The person whom a sentence names: the first in favor who is connected to the user, if any."""
+        adding = [one for one in self.in_favor if one.value >= LEAST]
+        if self.n_like_minded == 1:
+            return adding[0] if adding else None
+        return next((one for one in adding if one.alike), None)
+
+    @property
     def reasons(self) -> tuple[str, ...]:
         """The strongest reasons as sentences: at most three."""
-        own = [f"because you {_own_text(self.own[:2], self.implicit)}"] if self.own else []
-        return tuple([*own, *self._people_text()] or [self._liked_text()])
+        return tuple(map(text_of, self.told()))
+
+    def told(self, about: Any = None) -> tuple[Sentence, ...]:
+        """Return the reasons in parts that name items and users, told to the user, or about a user."""
+        return sentences.reasons(self, self.words if about is None else self.words.about(about))
 
     @property
     def title(self) -> str:
@@ -184,10 +219,13 @@ class RecommendationExplanation(Tabular):
     def to_dict(self, n: int | None = None) -> dict[str, Any]:
         """Return plain Python for JSON: all named terms, or the first ``n`` of each side and the others."""
         named = ("user", "item", "label", "score", "item_side", "user_side", "rating", "n_ratings", "n_likes")
-        against = self.against[:1]
+        against, person = self.against[:1], self.person
         return {name: getattr(self, name) for name in named} | {
             "rated": self.rated,
             "reasons": list(self.reasons),
+            "because": [one._asdict() for one in self.because],
+            "weak": self.weak,
+            "person": person and self._neighbor(person),
             "own": [one._asdict() for one in self.own[:n]],
             "other_own": _with(self.other_own, self.own[n:] if n is not None else ()),
             "n_like_minded": self.n_like_minded,
@@ -227,9 +265,14 @@ class RecommendationExplanation(Tabular):
 
     def _rows(self, n: int) -> list[tuple[str, str, str]]:
         """Return name, value and meaning of each part: the n largest of each side, and the sums."""
-        noun, verb = ("choice", "chose") if self.implicit else ("rating", "rated")
+        words = self.words
+        noun = words.strength
         rows = [
-            (f"you {_own_text([one], self.implicit)}", f"{one.value:+.3f}", _relation(one))
+            (
+                f"you {text_of(words.gave(Part(one.label), one.rating))}",
+                f"{one.value:+.3f}",
+                _relation(one, words),
+            )
             for one in self.own[:n]
         ]
         own, users = _with(self.other_own, self.own[n:]), _with(self.other_users, self.neighbors[n:])
@@ -237,66 +280,40 @@ class RecommendationExplanation(Tabular):
             name = counted(own["count"], f"other {noun}" if rows else noun)
             rows.append((f"{name} of yours", f"{own['value']:+.3f}", ""))
         for one in self.neighbors[:n]:
-            common = _in_common(one) or f", {one.n_common:,} in common"
-            near = self._nearer_than(one.nearer_than) + common
-            rows.append((f"{one.user} {_gave(one, self.implicit)}", f"{one.value:+.3f}", near))
-        taste = ""
-        if self.n_like_minded:
-            counts = "" if self.implicit else f": {self.n_for} for, {self.n_against} against"
-            rated = self.n_for + self.n_against
-            taste = f"of the {_who_count(self.n_like_minded)} most, {rated} {verb} it{counts}"
-        rows.append((counted(users["count"], "other user"), f"{users['value']:+.3f}", taste))
-        sides = f"{self.item_side:.3f} from your {noun}s, {self.user_side:.3f} from other users"
+            facts = [self._nearer_than(one.nearer_than), sentences.connection(one, words)]
+            facts[1:] = [fact for fact in facts[1:] if fact] or ["nothing in common"] * (not one.n_common)
+            name = f"{words.name(one.user)} {words.gave_it(one.rating)}"
+            rows.append((name, f"{one.value:+.3f}", ", ".join(facts)))
+        others = words.people(users["count"], "other")
+        rows.append((others, f"{users['value']:+.3f}", sentences.votes(self, words)))
+        sides = f"{self.item_side:.3f} from your {plural(noun)}, {self.user_side:.3f} from other people"
         return [*rows, ("score", f"{self.score:.3f}", sides)]
 
-    def _people_text(self) -> list[str]:
-        """Return who of the like-minded likes it, how many do and do not, and the strongest against it."""
-        lines = []
-        named = [one for one in self.in_favor if one.value > 0][:2]
-        if named:
-            names = _and([f"{named[0].user}{_in_common(named[0])}", *(str(one.user) for one in named[1:])])
-            given = list(
-                dict.fromkeys(f"{one.rating:g}" for one in named)
-            )  # as many as names, or one for all
-            gave = "chose it" if self.implicit else f"gave it {_and(given)}"
-            near = self._nearer_than(min(one.nearer_than for one in named))
-            lines.append(f"people with your taste: {names}, {near}, {gave}")
-        if not self.implicit and (self.n_against or self.n_for > len(named)):
-            most = f"of the {_who_count(self.n_like_minded)} most for you"
-            against = self.against[:1]
-            last = f"; strongest against: {against[0].user} {_gave(against[0], False)}" if against else ""
-            lines.append(f"{most}, {self.n_for} for and {self.n_against} against{last}")
-        return lines
-
-    def _liked_text(self) -> str:
-        if not self.n_ratings:
-            return "nobody has rated it yet"
-        if self.implicit:
-            return f"chosen by {counted(self.n_ratings, 'user')}"
-        return f"liked by {self.n_likes:,} of {counted(self.n_ratings, 'rater')}"
-
     def _nearer_than(self, share: float) -> str:
-        return f"nearer to you than {'about ' if self.estimated else ''}{floor(100 * share)}% of users"
+        about = "about " if self.estimated else ""
+        return f"nearer to you than {about}{floor(100 * share)}% of {self.words.everybody}"
 
 
 def member_reason(name: Any, explanation: RecommendationExplanation) -> str:
     """Return the strongest reason for one member of a group, without a full stop; "" if there is none."""
-    e = explanation
-    if e.own:
-        return f"{name} {_own_text(e.own[:1], e.implicit)}"
-    named = [one for one in e.in_favor if one.value > 0][:1]
-    return f"{named[0].user}, whose taste is near {name}'s, {_gave(named[0], e.implicit)}" if named else ""
+    e, words = explanation, explanation.words.about(name)
+    if e.because:
+        one = e.because[0]
+        return f"{words.subject} {text_of(words.gave(Part(one.label), one.rating))}"
+    if e.person is None:
+        return ""
+    link = sentences.connection(e.person, words) or f"is most like {words.subject}"
+    return f"{words.name(e.person.user)}, who {link}, {words.gave_it(e.person.rating)}"
 
 
-def recommended_lines(one: Recommendation | Any, place: int) -> list[str]:
+def recommended_lines(one: Recommendation | Any, place: int, words: Words) -> list[str]:
     """Return a recommended item and its reasons, one line each.
 
     The first line has the predicted rating, or for implicit feedback the place in the list.
     """
     number = f"{place:5d}." if one.rating is None else f"{one.rating:6.2f}"
-    noun = "interaction" if one.rating is None else "rating"
     return [
-        f"{number}  {one.title}  ({counted(one.n_ratings, noun)})",
+        f"{number}  {one.title}  ({words.raters(one.n_ratings)})",
         *(f"        {why}" for why in one.reasons),
     ]
 
@@ -306,33 +323,8 @@ def _with(others: Others, more: Sequence[OwnRating | NeighborRating]) -> dict[st
     return {"count": others.count + len(more), "value": others.value + sum(one.value for one in more)}
 
 
-def _own_text(own: Sequence[OwnRating], implicit: bool) -> str:
-    if implicit:
-        return f"chose {_and([one.label for one in own])}"
-    return f"gave {_and([f'{one.label} {one.rating:g}' for one in own])}"
-
-
-def _gave(one: NeighborRating, implicit: bool) -> str:
-    return "chose it" if implicit else f"gave it {one.rating:g}"
-
-
-def _in_common(one: NeighborRating) -> str:
-    """Return what a neighbor has in common with the user, if it is next to nothing."""
-    if one.n_common and not one.common:
-        return ""
-    alike = f", but likes {one.alike[1]} as you like {one.alike[0]}" if one.alike else ""
-    return f" (nothing in common with you{f' but {_and(one.common)}' if one.common else alike})"
-
-
-def _relation(one: OwnRating) -> str:
+def _relation(one: OwnRating, words: Words) -> str:
     near = [] if one.distance is None else [f"distance {one.distance:.2f}"]
-    both = [f"{one.n_both:,} like both, {one.lift:.1f} times as many as by chance"] if one.n_both else []
+    liked = words.verb if words.implicit else "like"
+    both = [f"{one.n_both:,} {liked} both, {one.lift:.1f} times as many as by chance"] if one.n_both else []
     return "; ".join(near + both)
-
-
-def _who_count(n: int) -> str:
-    return f"{counted(n, 'user')} who {'counts' if n == 1 else 'count'}"
-
-
-def _and(parts: Sequence[str]) -> str:
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

@@ -32,10 +32,7 @@ class Feedback:
     @cached_property
     def kind(self) -> Literal["ratings", "counts", "choices"]:
         """``"choices"`` are implicit feedback whose counts mean nothing: all are the same, or not kept."""
-        scale = self.ratings.scale
-        if not scale.implicit:
-            return "ratings"
-        return "choices" if scale.damping == "binary" or scale.lowest == scale.highest else "counts"
+        return self.ratings.scale.kind
 
     @cached_property
     def noun(self) -> str:

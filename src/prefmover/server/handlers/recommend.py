@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+from prefmover.explain import RecommendationExplanation
 from prefmover.rank.recommendations import RECOMMENDATION_FIELDS, Recommendations
 from prefmover.server.schemas import explanations, requests
 from prefmover.server.served import ServedModel
@@ -24,9 +25,9 @@ def recommended(served: ServedModel, best: Recommendations) -> explanations.Reco
     """Return recommended items; sentences are made once, for an item and its explanation."""
     listed = []
     for one in best:
-        why = served.feedback.in_explanation(one.why.to_dict(REASONS))
+        why = _explained(served, one.why, REASONS)
         fields = {name: getattr(one, name) for name in RECOMMENDATION_FIELDS}
-        listed.append(explanations.RecommendationOut(**fields, reasons=why["reasons"], why=why))
+        listed.append(explanations.RecommendationOut(**fields, reasons=why.reasons, why=why))
     return explanations.RecommendationsOut(user=best.user, recommendations=listed)
 
 
@@ -36,8 +37,17 @@ def explain_recommendation(
     """Return what the person's own ratings and those of like-minded users add to an item's score."""
     item = served.items.id_of(body.item)
     explanation = served.model.explain_recommendation(served.person(body), item)
-    why = served.feedback.in_explanation(explanation.to_dict(EXPLAINED))
-    return explanations.RecommendationExplanationOut(**why)
+    return _explained(served, explanation, EXPLAINED)
+
+
+def _explained(
+    served: ServedModel, why: RecommendationExplanation, n: int
+) -> explanations.RecommendationExplanationOut:
+    """Return an explanation with what people gave, and with the sentences about the person in parts."""
+    about = None if why.user == served.guest_name else why.user
+    told = [[explanations.PartOut(**part._asdict()) for part in sentence] for sentence in why.told(about)]
+    content = served.feedback.in_explanation(why.to_dict(n))
+    return explanations.RecommendationExplanationOut(**content, told=told)
 
 
 def get_counterfactual(served: ServedModel, body: requests.RecommendedItem) -> explanations.CounterfactualOut:

@@ -39,12 +39,25 @@ class NeighborRatingOut(MeasureValue):
     """
 
 
-@fields_of(RecommendationExplanation, without=["estimated", "implicit", "value_name"])
+class PartOut(Response):
+    """A part of a sentence, which may name an item or a user."""
+
+    text: str
+    item: str | None = Field(description="The id of the item that it names.")
+    user: str | None = Field(description="The id of the user that it names.")
+
+
+@fields_of(RecommendationExplanation, without=["estimated", "value_name", "words"])
 class RecommendationExplanationOut(Response):
     """The parts of a score: `own`, `other_own`, `neighbors` and `other_users` add up to it."""
 
     score: float = Field(description="What items are ranked by: `item_side` plus `user_side`.")
-    reasons: list[str] = Field(description="The strongest reasons as sentences.")
+    reasons: list[str] = Field(description="The strongest reasons as sentences, to the person.")
+    told: list[list[PartOut]] = Field(
+        description='The same sentences in parts; a user of the data is named in them, a guest is "you".'
+    )
+    weak: bool = Field(description="Whether the own ratings of `because` are a weak reason.")
+    person: NeighborRatingOut | None = Field(description="The like-minded user whom the sentences name.")
     nearer_than_is_estimated: bool = Field(
         description="Whether `nearer_than` is estimated: from a sample of users, or estimated distances."
     )
@@ -168,7 +181,7 @@ class GroupedItemOut(Response):
     groups: dict[str, str] = Field(examples=[{"genre": "Horror", "decade": "1970s"}])
 
 
-@fields_of(UserExplanation, without=["value", "larger_is_closer", "co_rated", "labels"])
+@fields_of(UserExplanation, without=["value", "larger_is_closer", "co_rated", "labels", "words"])
 class UserExplanationOut(MeasureValue):
     """Why two users are as near as they are, by the measure of the model."""
 

@@ -31,7 +31,6 @@ export function draw(route, { model, signal }) {
       (answer) => {
         announce(summary(answer));
         return recommended(answer, {
-          person,
           scale: model.scale,
           opened: route.item,
           open: (item, into) => into.append(parts(item)),

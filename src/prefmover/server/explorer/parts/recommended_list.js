@@ -1,14 +1,11 @@
 /** Recommended items, with the strongest reasons for each. */
 
-import { count, nameOf, noun, predicted, rating } from "../lib/format.js";
+import { capital, count, noun, predicted } from "../lib/format.js";
 import { refuse } from "../lib/guest.js";
 import { html } from "../lib/html.js";
 import { itemLink, personLink } from "./links.js";
 import { empty } from "./region.js";
 import { shownStars } from "./stars.js";
-
-const OWN = 2; // ratings that are named as reasons
-const NAMED = 2; // people for it
 
 /**
  * The list.
@@ -18,7 +15,7 @@ const NAMED = 2; // people for it
  * @param {(id: string|null) => void} [options.toggle] is called with the item that is open now
  * @param {() => void} [options.refused] is called when the visitor is not interested in an item
  */
-export function recommended(answer, { person, scale, opened, open, toggle, refused }) {
+export function recommended(answer, { scale, opened, open, toggle, refused }) {
   if (answer.recommendations.length === 0) {
     return empty(`Nothing is left to recommend: every ${noun.item} is rated.`);
   }
@@ -28,7 +25,7 @@ export function recommended(answer, { person, scale, opened, open, toggle, refus
       <li>
         ${headline(one, scale)}
         <div class="line low">
-          ${reasons(one.why, person)}
+          ${reasons(one.why)}
           <div class="acts">${refused ? refusal(one, refused) : null}${parts?.button}</div>
         </div>
         ${parts?.body}
@@ -59,36 +56,16 @@ export function headline(one, scale) {
     </div>`;
 }
 
-/** Why an item is recommended: first the person's own ratings, then people with the same taste. */
-function reasons(why, person) {
-  const lines = [becauseOf(why, person), ...taste(why)].filter(Boolean);
-  if (lines.length === 0) lines.push(`${count(why.n_likes, "person").replace("persons", "people")} liked it`);
-  return html`<ul class="because">${lines.map((line) => html`<li>${line}</li>`)}</ul>`;
-}
-
-/** "Because you gave Aliens (1986) 5 and Blade Runner (1982) 4.5". */
-function becauseOf({ own }, person) {
-  if (own.length === 0) return null;
-  const parts = own
-    .slice(0, OWN)
-    .map((one, k) => [k ? " and " : null, itemLink(one.item, one.label), ` ${rating(one.rating)}`]);
-  return [`Because ${nameOf(person)} gave `, parts];
-}
-
-/** "12 for, 3 against", with names. */
-function taste(why) {
-  const { n_for: pro, n_against: contra, neighbors, strongest_against: against } = why;
-  if (pro + contra === 0) return [];
-  const gave = (one) => [personLink(one.user, nameOf), ` gave it ${rating(one.rating)}`];
-  const named = neighbors
-    .filter((one) => one.likes_it)
-    .slice(0, NAMED)
-    .map((one, k) => [k ? ", " : ": ", gave(one)]);
-  const most = why.n_like_minded > 1 ? ` among the ${why.n_like_minded} ${noun.users} who count most` : "";
-  return [
-    html`<strong>${pro} for, ${contra} against</strong>${most}${named}`,
-    against ? ["against it: ", gave(against)] : null,
-  ];
+/** Why an item is recommended: the sentences, in which items and people are links. */
+function reasons({ told }) {
+  const part = ({ text, item, user }) => {
+    if (user !== null) return personLink(user, () => text);
+    return item === null ? text : itemLink(item, text);
+  };
+  // An id that is a name keeps its spelling.
+  const begun = (one) => (one.text === one.user ? one : { ...one, text: capital(one.text) });
+  const sentence = ([first, ...others]) => [part(begun(first)), others.map(part)];
+  return html`<ul class="because">${told.map((parts) => html`<li>${sentence(parts)}</li>`)}</ul>`;
 }
 
 /** A button, and the element for the parts of a prediction that it opens and closes. */

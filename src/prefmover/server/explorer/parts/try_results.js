@@ -71,7 +71,7 @@ export function tryResults(model, signal) {
       (answer) => {
         const first = answer.recommendations[0];
         if (first) announce(`Updated. First recommendation: ${first.title}`);
-        return recommended(answer, { person: YOU, scale: model.scale, refused: recommend });
+        return recommended(answer, { scale: model.scale, refused: recommend });
       },
     );
   }
