@@ -77,7 +77,7 @@ def measure(name: str, n_users: int, n: int) -> tuple[list[list[str]], str]:
         for k, one in enumerate(best):
             own = [(int(positions[k]), items.item_position(part.item)) for part in one.why.own]
             named += own
-            shown += own[:2]
+            shown += [(int(positions[k]), items.item_position(part.item)) for part in one.why.because]
             top = np.argsort(-parts[:, k])[:2]
             strongest += [(int(positions[k]), int(state.items[i])) for i in top]
             likes = [part for part in one.why.in_favor if part.value > 0]

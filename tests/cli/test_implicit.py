@@ -52,7 +52,7 @@ def test_from_a_file_to_recommendations(run, name, kind, tmp_path):
     code, out, err = run("recommend", "-m", "m", "-u", user, "-n", 1)
     assert code == 0
     assert out.split()[1] in left, "the artist of the scene that the listener does not know"
-    assert not unnamed(err, user, "3 interactions")
+    assert not unnamed(err, user, 3)
     found = json.loads(run("recommend", "-m", "m", "-u", user, "--json")[1])
     assert all(one["rating"] is None for one in found["recommendations"])
     guest = json.loads(

@@ -73,7 +73,15 @@ def test_a_reason_is_repeated_if_no_other_adds_nearly_as_much():
 
 def test_two_reasons_for_each():
     chosen = chosen_for(10, [1 - k / 50 for k in range(7)], 2)
-    assert [sum(k in some for some in chosen) for k in range(7)] == [4, 3, 3, 3, 3, 3, 1]  # the last list has one other
+    assert [sum(k in some for some in chosen) for k in range(7)] == [
+        4,
+        3,
+        3,
+        3,
+        3,
+        3,
+        1,
+    ]  # the last list has one other
     assert all(len(some) == 2 for some in chosen)
     assert Variety(10).choose(["a"], [1.0], 2) == [0]
     assert Variety(10).choose([], [], 2) == []

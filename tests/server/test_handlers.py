@@ -138,12 +138,18 @@ def test_neighbors(client, model, data, person):
     assert answer["user"] == body.get("user", "guest")
 
 
+def told(why, body):
+    """The sentences about a user, or to a guest, in parts."""
+    return [[as_json(part._asdict()) for part in parts] for parts in why.told(body.get("user"))]
+
+
 def test_recommendations(client, model, person):
     one, body = person
     answer, library = ask(client, "recommendations", **body, n=6), model.recommend(one, 6)
     assert answer["user"] == library.user
     for row, expected in zip(answer["recommendations"], library, strict=True):
         assert {key: row[key] for key in row if key != "why"} == expected.to_dict()
+        assert row["why"].pop("told") == told(expected.why, body)
         assert row["why"] == as_json(expected.why.to_dict(3))
 
 
@@ -204,6 +210,8 @@ def test_why(client, model, person, path, parts, total):
     item = model.recommend(one, 1)[0].item
     answer = ask(client, f"{path}/why", **body, item=item)
     explain = model.explain_recommendation if path == "recommendations" else model.explain_rating
+    if path == "recommendations":
+        assert answer.pop("told") == told(explain(one, item), body)
     assert answer == as_json(explain(one, item).to_dict(20))
     terms = [term for name in parts for term in np.atleast_1d(answer[name])]
     assert math.isclose(sum(term["value"] for term in terms), answer[total], abs_tol=1e-9)

@@ -1,6 +1,6 @@
 /** What suits several people: each item with its predicted rating and a reason for each of them. */
 
-import { count, noun, predicted } from "../lib/format.js";
+import { count, nameOf, noun, predicted } from "../lib/format.js";
 import { html } from "../lib/html.js";
 import { personLink } from "./links.js";
 import { headline } from "./recommended_list.js";
@@ -23,8 +23,9 @@ export function groupList(answer, scale) {
 
 /** One person: the predicted rating, and the strongest reason, which may begin with the person's name. */
 function member({ user, rating, reason }) {
-  const own = reason.startsWith(`${user} `);
-  const why = own ? reason.slice(user.length) : reason && `: ${reason}`;
+  const name = nameOf({ id: user });
+  const own = reason.startsWith(`${name} `);
+  const why = own ? reason.slice(name.length) : reason && `: ${reason}`;
   return html`
     <li>
       <span class="number">${rating === null ? "" : predicted(rating)}</span>
