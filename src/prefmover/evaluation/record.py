@@ -22,17 +22,17 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from prefmover.errors import InputError, close_names
 
-Task: TypeAlias = Literal["rating", "ranking"]
+Task: TypeAlias = Literal["rating", "ranking", "reasons"]
 Kind = Literal["measure", "control", "model", "peer"]
 Activity: TypeAlias = Literal[
     "sparse", "quarter 1", "quarter 2", "quarter 3", "quarter 4", "new", "warm items", "cold items"
 ]
 Columns: TypeAlias = dict[str, tuple[float | None, ...]]
 
-CUTS: dict[Task, str] = {"rating": "k", "ranking": "n"}
-"""What the cuts of a record are: numbers of neighbors, or lengths of lists."""
+CUTS: dict[Task, str] = {"rating": "k", "ranking": "n", "reasons": "removed"}
+"""What the cuts of a record are: numbers of neighbors, lengths of lists, or numbers of removed ratings."""
 
-MAIN: dict[Task, str] = {"rating": "mae", "ranking": "ndcg"}
+MAIN: dict[Task, str] = {"rating": "mae", "ranking": "ndcg", "reasons": "cdcg"}
 """The metric that chooses settings and is tested over groups of users."""
 
 METRICS: dict[Task, tuple[str, ...]] = {
@@ -41,8 +41,10 @@ METRICS: dict[Task, tuple[str, ...]] = {
         *("ndcg", "recall", "precision", "mrr", "hit_rate"),
         *("catalog", "gini", "popularity", "average_popularity", "tail", "novelty", "diversity"),
     ),
+    "reasons": ("pos", "del", "ins", "cdcg"),
 }
-"""The metrics of a record (:mod:`prefmover.evaluation.metrics` has the formulas).
+"""The metrics of a record (:mod:`prefmover.evaluation.metrics` and :mod:`prefmover.evaluation.removal` have the
+formulas).
 
 Of ratings, coverage is the share of predictions with a neighbor. Of lists, gini, popularity and tail say how
 fair they are to items: how unequally often items are listed, how many training ratings listed items have
@@ -166,6 +168,50 @@ class Tuning(FrozenModel):
     trials: tuple[Trial, ...]
 
 
+class ReasonOrder(FrozenModel):
+    """What came of removing a user's ratings, or people, in an order; means over the judged items."""
+
+    name: str
+    metrics: Columns  # see removal.py; one entry per number removed
+    success: float | None = None  # share of items that leave the list without the first five, or all named
+    size: float | None = None  # mean number of removals after which these items are gone
+    related: tuple[float | None, ...] = ()  # share of the first two, and of the first five, that are related
+    per_user: dict[str, tuple[float | None, ...]] = {}  # del and cdcg of each judged user
+
+
+class ReasonEvents(FrozenModel):
+    """What could not be judged; nothing of it counts as a success."""
+
+    one_rating: int = 0  # users with one rating, whom removal leaves nothing
+    no_list: int = 0  # users to whom nothing was recommended
+    unexplained: int = 0  # judged items without a named rating; nothing is removed
+    nothing_left: int = 0  # judged items for which all ratings are named
+    no_score: int = 0  # judged items whose score is not above 0, which have no del and ins
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in self if count)
+
+
+class Reasons(FrozenModel):
+    """The reasons of a recommender, judged by removal (:mod:`prefmover.evaluation.reasons`)."""
+
+    n: int  # length of the lists
+    users: tuple[int, ...]  # positions of the judged users
+    n_judged: int  # items, the first of each list
+    n_named: float  # ratings that are named for an item of a list, the mean
+    explained: float  # share of the items of lists with a named rating
+    lists: float | None  # share of lists of five items or more, of users with five ratings, with a named rating
+    no_effect: float | None  # share of named ratings without which, alone, the score is not lower
+    same_place: float | None  # share of named ratings without which, alone, the item has no later place
+    all_same_place: float | None  # share of items that have no later place without all named ratings
+    milliseconds: float  # for a list with reasons
+    orders: tuple[ReasonOrder, ...]
+    people: tuple[ReasonOrder, ...] = ()
+    refitted: tuple[ReasonOrder, ...] = ()
+    n_refitted: int = 0  # users
+    events: ReasonEvents = ReasonEvents()
+
+
 class Record(FrozenModel):
     """Predicted ratings, or recommended lists, of one recommender on one split."""
 
@@ -199,6 +245,7 @@ class Record(FrozenModel):
     new: ActivityGroup | None = None  # metrics of lists of users without training ratings, if there are any
     events: Events = Events()  # what was wrong with the lists
     groups: Groups  # the main metric by group of users
+    reasons: Reasons | None = None  # of task reasons
     per_user: str = ""  # nDCG of warm users at the first length, packed by evaluation.metrics.packed
     run: RunInfo
 
@@ -250,6 +297,7 @@ class Record(FrozenModel):
             "new",
             "events",
             "groups",
+            "reasons",
             "per_user",
             "run",
         }
@@ -285,7 +333,8 @@ def record_key(protocol: str, share: float, repeat: int, recommender: str, task:
     name = re.sub(r"[^\w.+-]", "_", recommender.replace(":", "."), flags=re.ASCII)
     if "_" in name or len(name) > 80:  # two names must not share a file
         name = f"{name[:80]}-{sha256(recommender.encode()).hexdigest()[:8]}"
-    return f"{'lists-' if task == 'ranking' else ''}{split}-{repeat}-{name}"
+    kind = {"rating": "", "ranking": "lists-", "reasons": "reasons-"}[task]
+    return f"{kind}{split}-{repeat}-{name}"
 
 
 @cache

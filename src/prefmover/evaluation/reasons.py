@@ -1,0 +1,408 @@
+"""The task of reasons: are the ratings that an explanation names why an item is recommended?
+
+A recommender is fitted to the training ratings. :data:`USERS` users with two ratings or more, drawn by a hash,
+get a list of n items with reasons. The first :data:`JUDGED` items of each list are judged by removal
+(:mod:`prefmover.evaluation.removal`), in several orders of the user's ratings:
+
+=============  ==========================================================================================
+named          the named reasons, in the order in which they are named
+terms          what each rating adds to the score, the largest first; not known of every recommender
+leave-one-out  what each rating alone takes from the score, the largest first: the bound at one removal
+item-knn       the cosine of the two items' training ratings
+ease           the weight of the rating in EASE
+content        the distance of the two items, the nearest first
+popularity     the number of training ratings of the rated item
+random         a hash
+=============  ==========================================================================================
+
+A rated item is *related* to the recommended one if fewer than 100 items are nearer in the item geometry, or if
+at least 10 users like both (gave both their mean or more) and P(both) is more than 3 P(one) P(other). That is
+counted here from scratch, not by the code that chooses reasons.
+
+A person who is named is removed as a reason, too: the model without what they add, against the person who adds
+most, and a person at random. Refitted, the model is fitted once for each set that is removed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from prefmover._typing import Bools, Floats, Ints
+from prefmover.data.ratings import Ratings
+from prefmover.data.splits import hashed
+from prefmover.dataset import Dataset
+from prefmover.errors import InputError
+from prefmover.evaluation import metrics
+from prefmover.evaluation.explained import Explained, Linear, Listed
+from prefmover.evaluation.record import Columns, Groups, ReasonEvents, ReasonOrder, Reasons
+from prefmover.execution.threads import slices
+from prefmover.evaluation.removal import MEASURES, REMOVED, Outcome, measured, outcome
+
+__all__ = ["JUDGED", "USERS", "Relations", "judge_reasons", "without_ratings"]
+
+USERS = 200
+JUDGED = 1
+NEAREST, BOTH, LIFT = 100, 10, 3.0
+SEED = 36
+BLOCK = 100  # sets of ratings at a time
+
+ORDERS = ("named", "terms", "leave-one-out", "item-knn", "ease", "content", "popularity", "random")
+
+
+class Relations:
+    """Which items have to do with each other: near in the geometry, or liked by the same people."""
+
+    def __init__(self, data: Dataset) -> None:
+        from scipy.sparse import csr_array
+
+        m, counts = data.ratings.matrix, np.diff(data.ratings.matrix.indptr)
+        means = np.bincount(data.ratings.rows(), m.data, data.n_users) / np.maximum(counts, 1)
+        liked = (m.data >= np.repeat(means, counts)).astype(np.float64)
+        self.data, self.likes = data, csr_array((liked, m.indices, m.indptr), shape=m.shape).tocsc()
+        self.n_likes = np.asarray(self.likes.sum(axis=0)).ravel()
+
+    def related(self, item: int, others: Ints) -> Bools:
+        """Return which of some items are related to an item."""
+        both = np.asarray((self.likes[:, others].T @ self.likes[:, [item]]).toarray()).ravel()
+        chance = LIFT * self.n_likes[item] * self.n_likes[others]
+        together: Bools = (both >= BOTH) & (both * self.data.n_users > chance)
+        if self.data.geometry is None:
+            return together
+        distances = self.data.geometry.block([item], None)[0]
+        nearer = np.searchsorted(np.sort(distances), distances[others]) - 1
+        return together | (nearer < NEAREST)
+
+
+def without_ratings(data: Dataset, user: int, removed: Ints | None) -> Dataset:
+    """Return a data set without some ratings of a user, or without all of them."""
+    from scipy.sparse import csr_array
+
+    ratings, m = data.ratings, data.ratings.matrix
+    gone = (ratings.rows() == user) & (True if removed is None else np.isin(m.indices, removed))
+    entries = (m.data[~gone], (ratings.rows()[~gone], m.indices[~gone]))
+    left = csr_array(entries, shape=m.shape)
+    return data.with_ratings(Ratings(left, ratings.users, ratings.items, ratings.scale))
+
+
+@dataclass
+class _Tally:
+    """The values of one order, of one judged item after the other."""
+
+    values: list[Floats] = field(default_factory=list)  # (measures, Ke)
+    sizes: list[float] = field(default_factory=list)  # removals after which the item is gone; infinite if not
+    related: list[list[Bools]] = field(default_factory=lambda: [[], []])  # first two, first five
+    users: list[int] = field(default_factory=list)
+
+    def result(self, name: str, users: Iterable[int], *, per_user: bool = True) -> ReasonOrder:
+        """Return the means."""
+        shares = [np.concatenate(some) if some else np.empty(0) for some in self.related]
+        values = np.array(self.values).reshape(-1, len(MEASURES), len(REMOVED))
+        gone = [size for size in self.sizes if np.isfinite(size)]
+        whose = np.array(self.users)
+        each = {
+            name: tuple(_mean(values[whose == u, MEASURES.index(name)], 4) for u in users)
+            for name in ("del", "cdcg") if per_user
+        }  # fmt: skip
+        return ReasonOrder(
+            name=name,
+            metrics=_columns(values),
+            success=_mean(np.isfinite(self.sizes)),
+            size=_mean(np.array(gone)),
+            related=tuple(map(_mean, shares)),
+            per_user=each,
+        )
+
+
+def _columns(values: Floats) -> Columns:
+    return {name: tuple(_mean(values[:, k, c]) for c in range(len(REMOVED))) for k, name in enumerate(MEASURES)}
+
+
+def _mean(values: Any, digits: int = 6) -> float | None:
+    known = np.asarray(values, np.float64)
+    known = known[~np.isnan(known)]
+    return round(float(known.mean()), digits) if known.size else None
+
+
+class _User:
+    """One user's ratings, what is new to them, and outcomes of judged items without some of the ratings."""
+
+    def __init__(self, subject: Explained, user: int, judged: list[Listed]) -> None:
+        self.subject, self.user = subject, user
+        self.items = [one.item for one in judged]
+        self.rated, self.given = subject.data.ratings.row(user)
+        self.new = np.ones(subject.data.n_items, bool)
+        self.new[self.rated] = False
+        self.known: dict[bytes, list[Outcome] | None] = {}
+
+    def outcomes(self, removed: Ints) -> list[Outcome] | None:
+        """Return what the judged items are without some ratings; None if nothing is left, or not known."""
+        self.ask([removed])
+        return self.known[_key(removed)]
+
+    def ask(self, sets: Iterable[Ints]) -> None:
+        """Find out what the judged items are without each of some sets of ratings."""
+        new = {key: some for some in sets if (key := _key(some)) not in self.known}
+        self.known |= dict.fromkeys(new)
+        new = {key: some for key, some in new.items() if self.given[~np.isin(self.rated, some)].any()}
+        keys = list(new)
+        for block in slices(len(keys), BLOCK):
+            scores = self.subject.scores(self.user, [new[key] for key in keys[block]])
+            if scores is not None:
+                for key, one in zip(keys[block], scores, strict=True):
+                    self.known[key] = [outcome(one, item, self.new) for item in self.items]
+
+    def without(self, k: int) -> Callable[[Ints], Outcome | None]:
+        """Return what gives the outcome of a judged item without some ratings."""
+
+        def found(removed: Ints) -> Outcome | None:
+            after = self.outcomes(removed)
+            return None if after is None else after[k]
+
+        return found
+
+    def alone(self, k: int) -> Callable[[Ints], Outcome | None]:
+        """Return what gives the outcome of a judged item with some ratings only."""
+        return lambda kept: self.without(k)(np.setdiff1d(self.rated, kept))
+
+    @cached_property
+    def one_by_one(self) -> list[list[Outcome] | None]:
+        """What the judged items are without each of the ratings."""
+        self.ask([self.rated[[k]] for k in range(len(self.rated))])
+        return [self.outcomes(self.rated[[k]]) for k in range(len(self.rated))]
+
+    def ask_orders(self, orders: list[dict[str, Ints]]) -> None:
+        """Ask for what :func:`~prefmover.evaluation.removal.measured` looks at, all at once."""
+        tops = [order[:removed] for some in orders for order in some.values() for removed in REMOVED]
+        named = [one["named"][:size] for one in orders for size in range(len(one["named"]) + 1)]
+        self.ask([*tops, *(np.setdiff1d(self.rated, top) for top in tops), *named])
+
+
+def _key(removed: Ints) -> bytes:
+    return np.sort(removed).astype(np.int64).tobytes()
+
+
+class _Orders:
+    """The orders of a user's ratings, for items."""
+
+    def __init__(self, subject: Explained) -> None:
+        self.subject, self.data = subject, subject.data
+        self.peers = {name: Linear(name).fit(self.data) for name in ("item-knn", "ease")}
+
+    def of(self, user: _User, judged: list[Listed]) -> list[dict[str, Ints]]:
+        """Return the orders for each judged item."""
+        data, rated, items = self.data, user.rated, np.array(user.items)
+        terms, counts = self.subject.terms(user.user, items), data.ratings_per_item[rated]
+        peers = {name: one.terms(user.user, items) for name, one in self.peers.items()}
+        distances = None if data.geometry is None else data.geometry.block(items, rated)
+        found = []
+        for k, one in enumerate(judged):
+            keys: dict[str, Any] = {} if terms is None else {"terms": -terms[:, k]}
+            scores = [np.nan if after is None else after[k].score for after in user.one_by_one]
+            keys["leave-one-out"] = np.array(scores)
+            keys |= {name: -some[:, k] for name, some in peers.items()}
+            if distances is not None:
+                keys["content"] = distances[k]
+            keys |= {"popularity": -counts, "random": hashed(SEED, rated + data.n_items * user.user)}
+            orders = {name: rated[np.argsort(key, kind="stable")] for name, key in keys.items()}
+            found.append({"named": one.own} | orders)
+        return found
+
+
+def judge_reasons(
+    subject: Explained, n: int = 10, refit: Callable[[Dataset], Explained] | None = None, n_refitted: int = 0
+) -> dict[str, Any]:
+    """Return the fields of a record about the reasons of a fitted recommender.
+
+    ``refit`` fits it anew to other data, for the first ``n_refitted`` of the judged users.
+    """
+    data, relations, orders = subject.data, Relations(subject.data), _Orders(subject)
+    n_rated = np.diff(data.ratings.matrix.indptr)
+    several = np.flatnonzero(n_rated >= 2)
+    if not len(several):
+        raise InputError("no user has two ratings, of which one could be removed; train on more ratings")
+    users = several[np.argsort(hashed(SEED, several), kind="stable")[:USERS]].tolist()
+    lists, start = [], time.perf_counter()
+    for user in users:
+        lists.append(subject.listed(user, n))
+    milliseconds = 1e3 * (time.perf_counter() - start) / len(users)
+    tallies, effects = {name: _Tally() for name in ORDERS}, _Effects()
+    people = {name: _Tally() for name in ("named", "largest", "random")}
+    events = {"one_rating": int((n_rated == 1).sum()), "no_list": sum(not best for best in lists)}
+    events |= dict.fromkeys(("unexplained", "nothing_left", "no_score"), 0)
+    for user, best in zip(users, lists, strict=True):
+        judged = best[:JUDGED]
+        one = _User(subject, user, judged)
+        now = one.outcomes(np.empty(0, np.int64))
+        if not judged or now is None:
+            continue
+        ordered = orders.of(one, judged)
+        one.ask_orders(ordered)
+        for k, by_name in enumerate(ordered):
+            own, without = by_name["named"], one.without(k)
+            events["unexplained"] += not len(own)
+            events["nothing_left"] += len(own) == len(one.rated)
+            events["no_score"] += now[k].score <= 0
+            for name, order in by_name.items():
+                tally = tallies[name]
+                tally.users.append(user)
+                tally.values.append(measured(order, now[k], len(one.rated), n, without, one.alone(k)))
+                last = order if name == "named" else order[: REMOVED[-1]]
+                tally.sizes.append(_size(last, without, n))
+                for some, many in zip(tally.related, (2, 5), strict=True):
+                    some.append(relations.related(one.items[k], order[:many]))
+            effects.add(one, k, own, now[k])
+        _judge_people(subject, one, judged, now, n, people)
+    found = {name: tally for name, tally in tallies.items() if tally.values}
+    results = [tally.result(name, users) for name, tally in found.items()]
+    refitted = _refitted(subject, refit, users[:n_refitted], lists, orders, n) if refit else ()
+    named = tallies["named"]
+    return _fields(
+        named, users, data,
+        Reasons(
+            n=n,
+            users=tuple(users),
+            n_judged=len(named.values),
+            **_counts(lists, n_rated[users]),
+            **effects.shares(),
+            milliseconds=round(milliseconds, 3),
+            orders=tuple(results),
+            people=tuple(t.result(name, users, per_user=False) for name, t in people.items() if t.values),
+            refitted=refitted,
+            n_refitted=n_refitted if refit else 0,
+            events=ReasonEvents(**events),
+        ),
+    )  # fmt: skip
+
+
+def _fields(named: _Tally, users: list[int], data: Dataset, reasons: Reasons) -> dict[str, Any]:
+    values, whose = np.array(named.values), np.array(named.users)
+    if not len(values) or np.isnan(values[:, 3]).all():
+        raise InputError(
+            "no rating could be removed: the recommender has no without(user, items); add it", argument="task"
+        )
+    at = [np.nanmean(values[whose == u, 3], axis=0) for u in users]
+    n, sums = metrics.group_sums(np.array(users), np.nan_to_num(np.array(at)).T, 5)
+    return {
+        "cuts": REMOVED,
+        "n_users": len(users),
+        "metrics": reasons.orders[0].metrics,
+        "groups": Groups(n=n, sums=sums),
+        "reasons": reasons,
+    }
+
+
+def _size(order: Ints, without: Callable[[Ints], Outcome | None], n: int) -> float:
+    """Return how many removals, in an order, it takes until an item leaves the list; infinite if it stays."""
+    for size in range(1, len(order) + 1):
+        after = without(order[:size])
+        if after is not None and after.place > n:
+            return size
+    return np.inf
+
+
+def _counts(lists: list[list[Listed]], n_rated: Ints) -> dict[str, Any]:
+    """Return how many reasons lists have."""
+    named = [len(one.own) for best in lists for one in best]
+    long = [any(len(one.own) for one in best) for best, m in zip(lists, n_rated, strict=True) if m >= 5 <= len(best)]
+    return {
+        "n_named": _mean(named) or 0.0,
+        "explained": _mean(np.array(named) > 0) or 0.0,
+        "lists": _mean(np.array(long)),
+    }
+
+
+class _Effects:
+    """What each named rating does alone."""
+
+    def __init__(self) -> None:
+        self.lower: list[bool] = []
+        self.later: list[bool] = []
+        self.all_later: list[bool] = []
+
+    def add(self, user: _User, k: int, own: Ints, now: Outcome) -> None:
+        """Count the named ratings of a judged item."""
+        for rating in own.tolist():
+            after = user.one_by_one[int(np.searchsorted(user.rated, rating))]
+            if after is not None:
+                self.lower.append(after[k].score < now.score)
+                self.later.append(after[k].place > now.place)
+        every = user.outcomes(own) if len(own) else None
+        if every is not None:
+            self.all_later.append(every[k].place > now.place)
+
+    def shares(self) -> dict[str, float | None]:
+        """Return the shares without effect."""
+        names = ("no_effect", "same_place", "all_same_place")
+        some = (self.lower, self.later, self.all_later)
+        return {name: _mean(~np.array(one, bool)) for name, one in zip(names, some, strict=True)}
+
+
+def _judge_people(
+    subject: Explained, user: _User, judged: list[Listed], now: list[Outcome], n: int, tallies: dict[str, _Tally]
+) -> None:
+    """Take out the first person who is named for each judged item, the one who adds most, and a random one."""
+    for k, one in enumerate(judged):
+        if not one.people:
+            continue
+        everybody = np.array(subject.like_minded(user.user, one.item))
+        by_name = {
+            "named": one.people[0],
+            "largest": int(everybody[0]),
+            "random": int(everybody[np.argmin(hashed(SEED, everybody))]),
+        }
+        scores = subject.without_people(user.user, np.array(list(by_name.values())))
+        for at, name in enumerate(by_name):
+            if scores is not None:
+                _add_once(tallies[name], user.user, now[k], outcome(scores[at], one.item, user.new), n)
+
+
+def _add_once(tally: _Tally, user: int, before: Outcome, after: Outcome, n: int) -> None:
+    """Count one removal: the values are those of the first column."""
+    values = np.full((len(MEASURES), len(REMOVED)), np.nan)
+    scale = before.score if before.score > 0 else np.nan
+    values[:, 0] = after.place <= n, after.score / scale, np.nan, 1 / np.log2(after.place + 1)
+    tally.users.append(user)
+    tally.values.append(values)
+    tally.sizes.append(1.0 if after.place > n else np.inf)
+
+
+def _refitted(
+    subject: Explained,
+    refit: Callable[[Dataset], Explained],
+    users: list[int],
+    lists: list[list[Listed]],
+    orders: _Orders,
+    n: int,
+) -> tuple[ReasonOrder, ...]:
+    """Fit anew without all ratings that are named for the first item of a list, and without as many others."""
+    tallies, data = {name: _Tally() for name in ("named", "terms", "random", "person")}, subject.data
+    for user, best in zip(users, lists, strict=False):
+        judged = best[:1]
+        one = _User(subject, user, judged)
+        now = one.outcomes(np.empty(0, np.int64))
+        own = judged[0].own if judged else np.empty(0, np.int64)
+        if now is None or not 0 < len(own) < len(one.rated):
+            continue
+        by_name = orders.of(one, judged)[0]
+        sets = {name: by_name[name][: len(own)] for name in tallies if name in by_name}
+        done = dict[bytes, Outcome]()
+        for name, removed in sets.items():
+            key = np.sort(removed).tobytes()
+            if key not in done:
+                anew = refit(without_ratings(data, user, removed))
+                scores = anew.scores(user, [np.empty(0, np.int64)])
+                assert scores is not None  # nothing is removed
+                done[key] = outcome(scores[0], one.items[0], one.new)
+            _add_once(tallies[name], user, now[0], done[key], n)
+        if judged[0].people:
+            anew = refit(without_ratings(data, judged[0].people[0], None))
+            scores = anew.scores(user, [np.empty(0, np.int64)])
+            assert scores is not None
+            _add_once(tallies["person"], user, now[0], outcome(scores[0], one.items[0], one.new), n)
+    return tuple(t.result(name, users, per_user=False) for name, t in tallies.items() if t.values)
