@@ -30,6 +30,7 @@ EXAMPLES = (
     "prefmover evaluate --dataset cinema --recommenders default,simple,ease --repeats 1 --out run",
     "prefmover evaluate --dataset cinema --task rating --recommenders default,knn:pmd,bias --out ratings",
     "prefmover evaluate --ratings ratings.csv --items tags.csv --recommenders default,bias --out mine",
+    "prefmover evaluate --dataset cinema --task reasons --recommenders default,ease,item-knn --out reasons",
     "prefmover evaluate --config experiment.toml --out mine",
     "prefmover evaluate --config run/experiment.json --out again",
 )
@@ -109,7 +110,7 @@ def run(
         files["report"] = str(write_report(out)["report.html"])
     lines = str(evaluation).splitlines()
     table = [*lines, ""] if len(lines) <= MAX_LINES else []
-    names = {"rating": "summary", "ranking": "lists"}
+    names = {"rating": "summary", "ranking": "lists", "reasons": "reasons"}
     tasks = dict.fromkeys(record.task for record in evaluation)
     facts = {names[task]: evaluation.summary(task).to_pylist() for task in tasks}
     return Output({**files, **facts}, [*table, *files.values()])

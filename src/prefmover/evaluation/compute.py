@@ -32,6 +32,7 @@ from prefmover.evaluation.baselines.rankers import ByScores, relevant_from
 from prefmover.evaluation.experiment import Experiment
 from prefmover.evaluation.grids import Settings
 from prefmover.evaluation.recommenders import AnyRecommender, Method, Request, fit, grid
+from prefmover.evaluation.reasons import ReasonsTask
 from prefmover.evaluation.record import Record, RunInfo, Task, Trial, Tuning, versions
 from prefmover.evaluation.tasks import AnyTask, Predicted, RankingTask, task_of
 from prefmover.model import KNNRecommender, Recommender
@@ -139,6 +140,8 @@ def compute_record(
     start = time.perf_counter()
     fit(model, part.data, task)
     fitted = time.perf_counter()
+    if isinstance(judge, ReasonsTask):
+        judge = replace(judge, fitted=part.data, anew=lambda: _again(recommender, model, ask))
     answer = judge.ask(model, method, progress)
     end = time.perf_counter()
     return Record(
@@ -228,6 +231,15 @@ def _tuning(part: TrainTest, parts: Sequence[Validation], found: list[Trial], se
     )
 
 
+def _again(recommender: AnyRecommender | None, model: Any, ask: Request) -> Any:
+    """Return an unfitted recommender with the settings of a fitted one."""
+    if recommender is not None:
+        return copy.deepcopy(recommender)
+    if isinstance(model, Recommender):
+        return replace(model, ranking=model.settings_["ranking"])
+    return ask.create()
+
+
 def _own_settings(model: Any, task: Task) -> dict[str, Any]:
     """Return the settings that a model of the package has, or has chosen in its fit."""
     if isinstance(model, KNNRecommender):
@@ -235,6 +247,6 @@ def _own_settings(model: Any, task: Task) -> dict[str, Any]:
             return {"k": model.settings_["k"]}
         weight, shrinkage = str(model.settings_["weight"]), model.settings_["shrinkage"]
         return {"weight": weight, "centering": model.centering, "shrinkage": shrinkage}
-    if isinstance(model, Recommender) and task == "ranking":
+    if isinstance(model, Recommender) and task != "rating":
         return asdict(model.settings_["ranking"])
     return {}

@@ -33,18 +33,20 @@ from typing import Any
 
 import numpy as np
 
-from prefmover._typing import Bools, Floats, Ints
+from prefmover._typing import Bools, Floats, Ints, Progress
 from prefmover.data.ratings import Ratings
 from prefmover.data.splits import hashed
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.evaluation import metrics
-from prefmover.evaluation.explained import Explained, Linear, Listed
+from prefmover.evaluation.explained import Explained, Linear, Listed, explained
 from prefmover.evaluation.record import Columns, Groups, ReasonEvents, ReasonOrder, Reasons
-from prefmover.execution.threads import slices
 from prefmover.evaluation.removal import MEASURES, REMOVED, Outcome, measured, outcome
+from prefmover.execution.threads import slices
+from prefmover.items.geometry import ItemGeometry
+from prefmover.model.base_recommender import BaseRecommender
 
-__all__ = ["JUDGED", "USERS", "Relations", "judge_reasons", "without_ratings"]
+__all__ = ["JUDGED", "USERS", "ReasonsTask", "Relations", "judge_reasons", "without_ratings"]
 
 USERS = 200
 JUDGED = 1
@@ -212,6 +214,46 @@ class _Orders:
             orders = {name: rated[np.argsort(key, kind="stable")] for name, key in keys.items()}
             found.append({"named": one.own} | orders)
         return found
+
+
+@dataclass(frozen=True, eq=False)
+class ReasonsTask:
+    """The reasons of lists of n items, judged without refits and, for some users, with them."""
+
+    n: int
+    refits: int = 0
+    fitted: Dataset | None = None  # what the recommender was fitted to
+    anew: Callable[[], Any] | None = None  # makes the same recommender, not fitted
+
+    @property
+    def n_judged(self) -> int:
+        """The number of users, at most."""
+        return USERS
+
+    def ask(self, recommender: Any, method: Any, progress: Progress | None = None) -> Explained:
+        """Return a fitted recommender as it is judged."""
+        assert self.fitted is not None
+        return explained(recommender, self.fitted, method.label)
+
+    def value(self, answer: Explained, method: Any) -> float:
+        """Refuse to choose settings by reasons."""
+        raise NotImplementedError
+
+    def score(self, answer: Explained, method: Any, geometry: ItemGeometry | None) -> dict[str, Any]:
+        """Return the fields of a record that depend on the reasons."""
+        return judge_reasons(answer, self.n, self._refit(method) if self.refits else None, self.refits)
+
+    def _refit(self, method: Any) -> Callable[[Dataset], Explained]:
+        def refit(data: Dataset) -> Explained:
+            assert self.anew is not None
+            model = self.anew()
+            if isinstance(model, BaseRecommender):
+                model.fit(data, heads=["ranking"])
+            else:
+                model.fit(data)
+            return explained(model, data, method.label)
+
+        return refit
 
 
 def judge_reasons(

@@ -33,6 +33,7 @@ from prefmover.errors import InputError, close_names
 from prefmover.evaluation.baselines import content, linear, packages, rankers, rating_controls
 from prefmover.evaluation.baselines.kernel_ridge import kernel_ridge, neural_tangent
 from prefmover.evaluation.baselines.rankers import ByScores, Scorer
+from prefmover.evaluation.explained import Linear
 from prefmover.evaluation.grids import GRIDS, Settings
 from prefmover.evaluation.guests import AsGuests
 from prefmover.evaluation.record import Kind, Task
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
 Style: TypeAlias = tuple[str, str, str]
 
-ANSWERS: dict[Task, str] = {"rating": "predict", "ranking": "recommend"}
+ANSWERS: dict[Task, str] = {"rating": "predict", "ranking": "recommend", "reasons": "explain"}
 """The method of a recommender that each task needs."""
 
 
@@ -74,6 +75,8 @@ class Request(NamedTuple):
 
     def create(self, settings: Settings | None = None) -> Any:
         """Return a new, unfitted recommender, with the settings of a trial of a search."""
+        if self.task == "reasons" and isinstance(self.method.row.reasons, str):
+            return Linear(self.method.row.reasons)
         made = self.method.row.make(self._replace(settings=settings or {}))
         if isinstance(made, ByScores):
             made.relevant = self.experiment.relevant
@@ -102,6 +105,7 @@ class Row:
     method: str = ""  # name in records; that of the row by default
     label: str = ""  # name in figures and tables; that of the method by default
     style: Style = ("#CC79A7", "-", "x")  # color, dash and marker in figures
+    reasons: bool | str = False  # whether its lists have reasons; of a linear one, what its terms are those of
 
 
 def _knn(ask: Request) -> KNNRecommender:
@@ -174,19 +178,22 @@ def _surprise(model: str, style: Style) -> Row:
 
 
 def _peer(
-    name: str, learn: Callable[..., Scorer], style: Style, *needs: str, group: str = "peers", label: str = ""
-) -> Row:
+    name: str, learn: Callable[..., Scorer], style: Style, *needs: str, group: str = "peers", label: str = "",
+    reasons: bool | str = False,
+) -> Row:  # fmt: skip
     """Return the row of a peer that scores; before a colon, its name has the package that it is from."""
     package = name.partition(":")[0] if ":" in name else ""
     make = _scored(learn, *needs)
-    return Row(name, "peer", RANKING, make, GRIDS[name], (group,), package, label=label, style=style)
+    return Row(
+        name, "peer", RANKING, make, GRIDS[name], (group,), package, label=label, style=style, reasons=reasons
+    )
 
 
 _content_peer = partial(_peer, group="content-peers")
 
 
 ROWS = (
-    Row("default", "model", BOTH, _model, style=("#009E73", "-", "d")),
+    Row("default", "model", BOTH, _model, style=("#009E73", "-", "d"), reasons=True),
     Row("default:guest", "model", RANKING, _guests, label="default, as a guest", style=("#009E73", ":", "d")),
     Row(
         "uniform", "control", RATING, lambda ask: rating_controls.uniform(ask.seed, **ask.average),
@@ -235,10 +242,10 @@ ROWS = (
     _surprise("KNNBaseline", ("#E69F00", ":", "3")),
     _surprise("KNNWithMeans", ("#56B4E9", ":", "4")),
     _surprise("BaselineOnly", ("#D55E00", ":", "+")),
-    _peer("ease", linear.ease, ("#D55E00", "--", "p"), label="EASE"),
+    _peer("ease", linear.ease, ("#D55E00", "--", "p"), label="EASE", reasons="ease"),
     _peer("edlae", linear.edlae, ("#D55E00", ":", "P"), label="EDLAE"),
     _peer("dan", linear.dan, ("#D55E00", "-.", "X"), label="DAN"),
-    _peer("item-knn", rankers.item_knn, ("#E69F00", "--", "h")),
+    _peer("item-knn", rankers.item_knn, ("#E69F00", "--", "h"), reasons="item-knn"),
     _peer("user-knn", rankers.user_knn, ("#56B4E9", "--", "H")),
     _peer("bm25", rankers.bm25, ("#E69F00", ":", "8"), label="BM25"),
     _peer("rp3beta", rankers.rp3beta, ("#E69F00", "-.", "d"), label="RP3β"),
@@ -267,7 +274,8 @@ FAMILIES = {
         GRIDS["knn"],
     ),
     "kernel": Row(
-        "kernel:MEASURE", "model", BOTH, lambda ask: _model(ask, ask.method.method.removeprefix("kernel:"))
+        "kernel:MEASURE", "model", BOTH, lambda ask: _model(ask, ask.method.method.removeprefix("kernel:")),
+        reasons=True,
     ),
     "object": Row("object:LABEL", "model", (), _lost),
 }  # fmt: skip
@@ -336,6 +344,8 @@ def tasks_of(name: str, tasks: Iterable[Task], objects: Mapping[str, Any]) -> li
     """Return those of some tasks that a recommender can do; an error if it can do none of them."""
     method, wanted = Method.parse(name), list(tasks)
     able, remedy = method.row.tasks, "leave it out"
+    if method.row.reasons:
+        able = (*able, "reasons")
     if not able:  # an object has to be looked at
         one, remedy = objects.get(name), f"add {ANSWERS[wanted[0]]}() to it"
         able = tuple(
@@ -444,6 +454,6 @@ def _label(recommender: Any) -> str:
 def fit(model: Any, data: Dataset, task: Task) -> None:
     """Fit a recommender; of a model of the package, only the head that the task asks."""
     if isinstance(model, BaseRecommender):
-        model.fit(data, heads=[task])
+        model.fit(data, heads=["ranking" if task == "reasons" else task])
     else:
         model.fit(data)

@@ -63,6 +63,8 @@ COLUMNS: dict[Task, tuple[tuple[str, str, str], ...]] = {
         ("lists", "answer_seconds", "{:6.1f}s"),
         ("search", "tune_seconds", "{:6.1f}s"),
     ),
+    "reasons": (("DEL", "del", "{:.4f}"), ("INS", "ins", "{:.4f}"), ("CDCG", "cdcg", "{:.4f}"),
+                ("seconds", "seconds", "{:7.1f}")),
 }
 """The columns of a printed table: head, metric, format."""
 
@@ -135,7 +137,7 @@ def evaluate(
     data: Dataset,
     recommenders: Recommenders = "default",
     *,
-    task: Literal["rating", "ranking", "both"] = "ranking",
+    task: Literal["rating", "ranking", "reasons", "both"] = "ranking",
     times: Any = None,
     folder: str | PathLike[str] | None = None,
     executor: str | Executor | None = None,
@@ -461,7 +463,10 @@ def _line(record: Record) -> str:
     named = record.label + (f" ({record.convention})" if record.convention else "")
     searched = f" after {record.run.search:.1f} s of search" if record.tuning else ""
     wrong = f" ({record.events})" if str(record.events) else ""
-    if record.task == "ranking":
+    if record.reasons is not None:
+        figure = f"CDCG {record.main[0]:.4f} without one rating, {record.reasons.n_named:.1f} reasons named"
+        wrong = f" ({record.reasons.events})" if str(record.reasons.events) else ""
+    elif record.task == "ranking":
         figure = f"nDCG@{record.cuts[0]} {record.main[0]:.4f}"
     else:
         at = record.cuts.index(40) if 40 in record.cuts else -1

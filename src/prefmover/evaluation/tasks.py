@@ -29,6 +29,7 @@ from prefmover.evaluation import metrics
 from prefmover.evaluation.baselines.rankers import ByScores, relevant_from
 from prefmover.evaluation.experiment import Experiment
 from prefmover.evaluation.recommenders import Method
+from prefmover.evaluation.reasons import ReasonsTask
 from prefmover.evaluation.record import Activity, ActivityGroup, Columns, Events, Groups, Task
 from prefmover.execution.threads import slices
 from prefmover.items.geometry import ItemGeometry
@@ -410,11 +411,13 @@ def _by_activity(counts: Ints) -> list[tuple[Activity, Ints]]:
     return [(name, some) for name, some in zip(names, members, strict=True) if len(some)]
 
 
-AnyTask: TypeAlias = RatingTask | RankingTask
+AnyTask: TypeAlias = RatingTask | RankingTask | ReasonsTask
 
 
 def task_of(experiment: Experiment, split: Split, task: Task) -> AnyTask:
     """Return what the test part of a split asks for."""
     if task == "rating":
         return RatingTask(split, experiment.ks)
+    if task == "reasons":
+        return ReasonsTask(experiment.ns[-1], experiment.refits)
     return RankingTask.of_split(split, experiment.relevant, experiment.ns)
