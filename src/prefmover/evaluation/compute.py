@@ -31,8 +31,8 @@ from prefmover.errors import InputError
 from prefmover.evaluation.baselines.rankers import ByScores, relevant_from
 from prefmover.evaluation.experiment import Experiment
 from prefmover.evaluation.grids import Settings
-from prefmover.evaluation.recommenders import AnyRecommender, Method, Request, fit, grid
 from prefmover.evaluation.reasons import ReasonsTask
+from prefmover.evaluation.recommenders import AnyRecommender, Method, Request, fit, grid
 from prefmover.evaluation.record import Record, RunInfo, Task, Trial, Tuning, versions
 from prefmover.evaluation.tasks import AnyTask, Predicted, RankingTask, task_of
 from prefmover.model import KNNRecommender, Recommender
@@ -135,14 +135,14 @@ def compute_record(
             settings = best(tuning.trials, key=lambda trial: trial.value).settings
         model = ask.create(settings)
     own = getattr(model, "model", model)
-    if isinstance(own, Recommender) and task == "ranking" and own.ranking == "tuned":
+    if isinstance(own, Recommender) and task != "rating" and own.ranking == "tuned":
         tuning, seconds = _search_own(part, own)
     start = time.perf_counter()
     fit(model, part.data, task)
     fitted = time.perf_counter()
     if isinstance(judge, ReasonsTask):
         judge = replace(judge, fitted=part.data, anew=lambda: _again(recommender, model, ask))
-    answer = judge.ask(model, method, progress)
+    answer: Any = judge.ask(model, method, progress)
     end = time.perf_counter()
     return Record(
         task=task,
@@ -192,7 +192,8 @@ def _search(part: TrainTest, ask: Request, trials: tuple[Settings, ...]) -> tupl
                 fit(model, known, task)
             else:
                 model.fit(known, shared[k])
-            values.append(judge.value(judge.ask(model, method), method))
+            answer: Any = judge.ask(model, method)
+            values.append(judge.value(answer, method))
         found.append(Trial(settings=settings, value=round(float(np.mean(values)), 8)))
         seconds.append(round(time.perf_counter() - start, 3))
     return _tuning(part, parts, found), seconds

@@ -255,6 +255,7 @@ class Experiment(FileSettings):
     trials: Annotated[int, BeforeValidator(_no_bool), Field(ge=0, le=1000)] = Field(
         default=30, description="Settings that each recommender may try on the validation part; 0 for none"
     )
+    judged: Whole = Field(default=200, ge=1, description="Users whose reasons task reasons judges")
     refits: Whole = Field(
         default=0,
         description="Users for whom task reasons also fits anew, without a reason; 0 leaves the model fixed",
@@ -279,8 +280,9 @@ class Experiment(FileSettings):
                 raise ValueError(f"{name} belongs to a file of ratings; dataset is {self.dataset!r}")
         if self.protocol == "k-fold" and self.repeats < 2:
             raise ValueError(f"repeats is {self.repeats}; give at least 2 folds")
-        if self.refits and self.task != "reasons":
-            raise ValueError(f"refits is for task 'reasons'; task is {self.task!r}")
+        for name in ("judged", "refits") if self.task != "reasons" else ():
+            if getattr(self, name) != _default(name):
+                raise ValueError(f"{name} is for task 'reasons'; task is {self.task!r}")
         used = {"random": ("train", "stratify"), "new-people": ("given",)}
         used |= dict.fromkeys(("time", "cold-items"), ("train",))
         for name in {"train", "stratify", "given"} - set(used.get(self.protocol, ())):
@@ -384,7 +386,9 @@ class Experiment(FileSettings):
     def merged(self, later: Experiment) -> Experiment:
         """Return the experiment that covers this one and a later one in the same folder."""
         if self.task != later.task and "reasons" in (self.task, later.task):
-            raise InputError(f"the records are of task {self.task!r}, not {later.task!r}; choose another folder")
+            raise InputError(
+                f"the records are of task {self.task!r}, not {later.task!r}; choose another folder"
+            )
         panels = {panel.name: panel for panel in (*self.panels, *later.panels)}
         return later.model_copy(
             update={

@@ -169,7 +169,7 @@ class Linear:
         """Return the ids of the ratings that add most."""
         ratings = self.data.ratings
         u, j = ratings.user_positions([user]).tolist()[0], ratings.item_position(item)
-        return ratings.items[self._own(u, np.array([j]))[0]].tolist()
+        return list(ratings.items[self._own(u, np.array([j]))[0]].tolist())
 
     def listed(self, user: int, n: int) -> list[Listed]:
         """Return a user's list of n items with reasons."""
@@ -208,19 +208,24 @@ class Linear:
         return [rated[at[terms[at, k] > 0]] for k, at in enumerate(best.T)]
 
 
-def _ease_rows(data: Dataset, X: Sparse) -> Callable[[Ints], Floats]:
+def _ease_rows(data: Dataset, X: Sparse) -> Callable[[Ints], Any]:
     """Return what gives rows of the weights of EASE, with its default penalty."""
     unit = float((X.data**2).mean()) if X.nnz else 1.0
     P = linear.inverse(X, np.full(data.n_items, 300.0 * unit), lambda: rankers.dense_gram(X))
     return lambda items: P.from_others(_unit_rows(items, data.n_items))
 
 
-def _cosine_rows(data: Dataset, X: Sparse) -> Callable[[Ints], Floats]:
-    """Return what gives rows of the weights of item-kNN: cosines with the 50 nearest items."""
-    columns = X.T.tocsr()
+def _cosine_rows(data: Dataset, X: Sparse) -> Callable[[Ints], Any]:
+    """Return what gives rows of the weights of item-kNN, with its default number of items and shrinkage."""
+    seen = rankers.interactions(data.ratings, "seen")
+    length = np.sqrt(np.bincount(X.indices, X.data**2, data.n_items))
+    length[length == 0] = 1.0
+    columns, raters = X.T.tocsr(), seen.T.tocsr()
 
     def similar(items: Ints) -> Any:
-        return rankers.cosines(columns, items)
+        S = (columns[items] @ X).toarray() / (length[items][:, None] * length)
+        both = (raters[items] @ seen).toarray()
+        return (S * (both / (both + 10.0))).astype(np.float32)
 
     every = _unit_rows(np.arange(data.n_items), data.n_items)
     return rankers.by_nearest(every, similar, 50)

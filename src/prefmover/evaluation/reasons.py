@@ -1,11 +1,13 @@
-"""The task of reasons: are the ratings that an explanation names why an item is recommended?
+"""The task of reasons: whether the ratings that an explanation names are why an item is recommended.
 
-A recommender is fitted to the training ratings. :data:`USERS` users with two ratings or more, drawn by a hash,
+A recommender is fitted to the training ratings. Some users (200) with two ratings or more, drawn by a hash,
 get a list of n items with reasons. The first :data:`JUDGED` items of each list are judged by removal
-(:mod:`prefmover.evaluation.removal`), in several orders of the user's ratings:
+(:mod:`prefmover.evaluation.removal`), in several orders of the user's ratings
+(:mod:`prefmover.evaluation.orders`):
 
 =============  ==========================================================================================
 named          the named reasons, in the order in which they are named
+as-many-terms  of the next order, as many as are named: the fair comparison for reasons that are few
 terms          what each rating adds to the score, the largest first; not known of every recommender
 leave-one-out  what each rating alone takes from the score, the largest first: the bound at one removal
 item-knn       the cosine of the two items' training ratings
@@ -15,12 +17,8 @@ popularity     the number of training ratings of the rated item
 random         a hash
 =============  ==========================================================================================
 
-A rated item is *related* to the recommended one if fewer than 100 items are nearer in the item geometry, or if
-at least 10 users like both (gave both their mean or more) and P(both) is more than 3 P(one) P(other). That is
-counted here from scratch, not by the code that chooses reasons.
-
-A person who is named is removed as a reason, too: the model without what they add, against the person who adds
-most, and a person at random. Refitted, the model is fitted once for each set that is removed.
+A person who is named is removed as a reason, too: the model without what they add, against the person who
+adds most, and a person at random. Refitted, the model is fitted once for each set that is removed.
 """
 
 from __future__ import annotations
@@ -28,7 +26,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -39,46 +36,16 @@ from prefmover.data.splits import hashed
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.evaluation import metrics
-from prefmover.evaluation.explained import Explained, Linear, Listed, explained
+from prefmover.evaluation.explained import Explained, Listed, explained
+from prefmover.evaluation.orders import ORDERS, SEED, Orders, Relations, Removals
 from prefmover.evaluation.record import Columns, Groups, ReasonEvents, ReasonOrder, Reasons
 from prefmover.evaluation.removal import MEASURES, REMOVED, Outcome, measured, outcome
-from prefmover.execution.threads import slices
 from prefmover.items.geometry import ItemGeometry
 from prefmover.model.base_recommender import BaseRecommender
 
-__all__ = ["JUDGED", "USERS", "ReasonsTask", "Relations", "judge_reasons", "without_ratings"]
+__all__ = ["JUDGED", "ReasonsTask", "judge_reasons", "without_ratings"]
 
-USERS = 200
 JUDGED = 1
-NEAREST, BOTH, LIFT = 100, 10, 3.0
-SEED = 36
-BLOCK = 100  # sets of ratings at a time
-
-ORDERS = ("named", "terms", "leave-one-out", "item-knn", "ease", "content", "popularity", "random")
-
-
-class Relations:
-    """Which items have to do with each other: near in the geometry, or liked by the same people."""
-
-    def __init__(self, data: Dataset) -> None:
-        from scipy.sparse import csr_array
-
-        m, counts = data.ratings.matrix, np.diff(data.ratings.matrix.indptr)
-        means = np.bincount(data.ratings.rows(), m.data, data.n_users) / np.maximum(counts, 1)
-        liked = (m.data >= np.repeat(means, counts)).astype(np.float64)
-        self.data, self.likes = data, csr_array((liked, m.indices, m.indptr), shape=m.shape).tocsc()
-        self.n_likes = np.asarray(self.likes.sum(axis=0)).ravel()
-
-    def related(self, item: int, others: Ints) -> Bools:
-        """Return which of some items are related to an item."""
-        both = np.asarray((self.likes[:, others].T @ self.likes[:, [item]]).toarray()).ravel()
-        chance = LIFT * self.n_likes[item] * self.n_likes[others]
-        together: Bools = (both >= BOTH) & (both * self.data.n_users > chance)
-        if self.data.geometry is None:
-            return together
-        distances = self.data.geometry.block([item], None)[0]
-        nearer = np.searchsorted(np.sort(distances), distances[others]) - 1
-        return together | (nearer < NEAREST)
 
 
 def without_ratings(data: Dataset, user: int, removed: Ints | None) -> Dataset:
@@ -122,7 +89,9 @@ class _Tally:
 
 
 def _columns(values: Floats) -> Columns:
-    return {name: tuple(_mean(values[:, k, c]) for c in range(len(REMOVED))) for k, name in enumerate(MEASURES)}
+    return {
+        name: tuple(_mean(values[:, k, c]) for c in range(len(REMOVED))) for k, name in enumerate(MEASURES)
+    }
 
 
 def _mean(values: Any, digits: int = 6) -> float | None:
@@ -131,96 +100,12 @@ def _mean(values: Any, digits: int = 6) -> float | None:
     return round(float(known.mean()), digits) if known.size else None
 
 
-class _User:
-    """One user's ratings, what is new to them, and outcomes of judged items without some of the ratings."""
-
-    def __init__(self, subject: Explained, user: int, judged: list[Listed]) -> None:
-        self.subject, self.user = subject, user
-        self.items = [one.item for one in judged]
-        self.rated, self.given = subject.data.ratings.row(user)
-        self.new = np.ones(subject.data.n_items, bool)
-        self.new[self.rated] = False
-        self.known: dict[bytes, list[Outcome] | None] = {}
-
-    def outcomes(self, removed: Ints) -> list[Outcome] | None:
-        """Return what the judged items are without some ratings; None if nothing is left, or not known."""
-        self.ask([removed])
-        return self.known[_key(removed)]
-
-    def ask(self, sets: Iterable[Ints]) -> None:
-        """Find out what the judged items are without each of some sets of ratings."""
-        new = {key: some for some in sets if (key := _key(some)) not in self.known}
-        self.known |= dict.fromkeys(new)
-        new = {key: some for key, some in new.items() if self.given[~np.isin(self.rated, some)].any()}
-        keys = list(new)
-        for block in slices(len(keys), BLOCK):
-            scores = self.subject.scores(self.user, [new[key] for key in keys[block]])
-            if scores is not None:
-                for key, one in zip(keys[block], scores, strict=True):
-                    self.known[key] = [outcome(one, item, self.new) for item in self.items]
-
-    def without(self, k: int) -> Callable[[Ints], Outcome | None]:
-        """Return what gives the outcome of a judged item without some ratings."""
-
-        def found(removed: Ints) -> Outcome | None:
-            after = self.outcomes(removed)
-            return None if after is None else after[k]
-
-        return found
-
-    def alone(self, k: int) -> Callable[[Ints], Outcome | None]:
-        """Return what gives the outcome of a judged item with some ratings only."""
-        return lambda kept: self.without(k)(np.setdiff1d(self.rated, kept))
-
-    @cached_property
-    def one_by_one(self) -> list[list[Outcome] | None]:
-        """What the judged items are without each of the ratings."""
-        self.ask([self.rated[[k]] for k in range(len(self.rated))])
-        return [self.outcomes(self.rated[[k]]) for k in range(len(self.rated))]
-
-    def ask_orders(self, orders: list[dict[str, Ints]]) -> None:
-        """Ask for what :func:`~prefmover.evaluation.removal.measured` looks at, all at once."""
-        tops = [order[:removed] for some in orders for order in some.values() for removed in REMOVED]
-        named = [one["named"][:size] for one in orders for size in range(len(one["named"]) + 1)]
-        self.ask([*tops, *(np.setdiff1d(self.rated, top) for top in tops), *named])
-
-
-def _key(removed: Ints) -> bytes:
-    return np.sort(removed).astype(np.int64).tobytes()
-
-
-class _Orders:
-    """The orders of a user's ratings, for items."""
-
-    def __init__(self, subject: Explained) -> None:
-        self.subject, self.data = subject, subject.data
-        self.peers = {name: Linear(name).fit(self.data) for name in ("item-knn", "ease")}
-
-    def of(self, user: _User, judged: list[Listed]) -> list[dict[str, Ints]]:
-        """Return the orders for each judged item."""
-        data, rated, items = self.data, user.rated, np.array(user.items)
-        terms, counts = self.subject.terms(user.user, items), data.ratings_per_item[rated]
-        peers = {name: one.terms(user.user, items) for name, one in self.peers.items()}
-        distances = None if data.geometry is None else data.geometry.block(items, rated)
-        found = []
-        for k, one in enumerate(judged):
-            keys: dict[str, Any] = {} if terms is None else {"terms": -terms[:, k]}
-            scores = [np.nan if after is None else after[k].score for after in user.one_by_one]
-            keys["leave-one-out"] = np.array(scores)
-            keys |= {name: -some[:, k] for name, some in peers.items()}
-            if distances is not None:
-                keys["content"] = distances[k]
-            keys |= {"popularity": -counts, "random": hashed(SEED, rated + data.n_items * user.user)}
-            orders = {name: rated[np.argsort(key, kind="stable")] for name, key in keys.items()}
-            found.append({"named": one.own} | orders)
-        return found
-
-
 @dataclass(frozen=True, eq=False)
 class ReasonsTask:
     """The reasons of lists of n items, judged without refits and, for some users, with them."""
 
     n: int
+    judged: int = 200
     refits: int = 0
     fitted: Dataset | None = None  # what the recommender was fitted to
     anew: Callable[[], Any] | None = None  # makes the same recommender, not fitted
@@ -228,7 +113,7 @@ class ReasonsTask:
     @property
     def n_judged(self) -> int:
         """The number of users, at most."""
-        return USERS
+        return self.judged
 
     def ask(self, recommender: Any, method: Any, progress: Progress | None = None) -> Explained:
         """Return a fitted recommender as it is judged."""
@@ -241,7 +126,8 @@ class ReasonsTask:
 
     def score(self, answer: Explained, method: Any, geometry: ItemGeometry | None) -> dict[str, Any]:
         """Return the fields of a record that depend on the reasons."""
-        return judge_reasons(answer, self.n, self._refit(method) if self.refits else None, self.refits)
+        refit = self._refit(method) if self.refits else None
+        return judge_reasons(answer, self.n, self.judged, refit, self.refits)
 
     def _refit(self, method: Any) -> Callable[[Dataset], Explained]:
         def refit(data: Dataset) -> Explained:
@@ -257,21 +143,24 @@ class ReasonsTask:
 
 
 def judge_reasons(
-    subject: Explained, n: int = 10, refit: Callable[[Dataset], Explained] | None = None, n_refitted: int = 0
+    subject: Explained,
+    n: int = 10,
+    n_users: int = 200,
+    refit: Callable[[Dataset], Explained] | None = None,
+    n_refitted: int = 0,
 ) -> dict[str, Any]:
     """Return the fields of a record about the reasons of a fitted recommender.
 
     ``refit`` fits it anew to other data, for the first ``n_refitted`` of the judged users.
     """
-    data, relations, orders = subject.data, Relations(subject.data), _Orders(subject)
+    data, relations, orders = subject.data, Relations(subject.data), Orders(subject)
     n_rated = np.diff(data.ratings.matrix.indptr)
     several = np.flatnonzero(n_rated >= 2)
     if not len(several):
         raise InputError("no user has two ratings, of which one could be removed; train on more ratings")
-    users = several[np.argsort(hashed(SEED, several), kind="stable")[:USERS]].tolist()
-    lists, start = [], time.perf_counter()
-    for user in users:
-        lists.append(subject.listed(user, n))
+    users = several[np.argsort(hashed(SEED, several), kind="stable")[:n_users]].tolist()
+    start = time.perf_counter()
+    lists = [subject.listed(user, n) for user in users]
     milliseconds = 1e3 * (time.perf_counter() - start) / len(users)
     tallies, effects = {name: _Tally() for name in ORDERS}, _Effects()
     people = {name: _Tally() for name in ("named", "largest", "random")}
@@ -279,7 +168,7 @@ def judge_reasons(
     events |= dict.fromkeys(("unexplained", "nothing_left", "no_score"), 0)
     for user, best in zip(users, lists, strict=True):
         judged = best[:JUDGED]
-        one = _User(subject, user, judged)
+        one = Removals(subject, user, judged)
         now = one.outcomes(np.empty(0, np.int64))
         if not judged or now is None:
             continue
@@ -294,7 +183,7 @@ def judge_reasons(
                 tally = tallies[name]
                 tally.users.append(user)
                 tally.values.append(measured(order, now[k], len(one.rated), n, without, one.alone(k)))
-                last = order if name == "named" else order[: REMOVED[-1]]
+                last = order if name in ("named", "as-many-terms") else order[: REMOVED[-1]]
                 tally.sizes.append(_size(last, without, n))
                 for some, many in zip(tally.related, (2, 5), strict=True):
                     some.append(relations.related(one.items[k], order[:many]))
@@ -328,8 +217,8 @@ def _fields(named: _Tally, users: list[int], data: Dataset, reasons: Reasons) ->
         raise InputError(
             "no rating could be removed: the recommender has no without(user, items); add it", argument="task"
         )
-    at = [np.nanmean(values[whose == u, 3], axis=0) for u in users]
-    n, sums = metrics.group_sums(np.array(users), np.nan_to_num(np.array(at)).T, 5)
+    cdcg = np.array([[_mean(values[whose == u, 3, k]) or 0.0 for u in users] for k in range(len(REMOVED))])
+    n, sums = metrics.group_sums(np.array(users), cdcg, 5)
     return {
         "cuts": REMOVED,
         "n_users": len(users),
@@ -351,7 +240,11 @@ def _size(order: Ints, without: Callable[[Ints], Outcome | None], n: int) -> flo
 def _counts(lists: list[list[Listed]], n_rated: Ints) -> dict[str, Any]:
     """Return how many reasons lists have."""
     named = [len(one.own) for best in lists for one in best]
-    long = [any(len(one.own) for one in best) for best, m in zip(lists, n_rated, strict=True) if m >= 5 <= len(best)]
+    long = [
+        any(len(one.own) for one in best)
+        for best, m in zip(lists, n_rated, strict=True)
+        if m >= 5 <= len(best)
+    ]
     return {
         "n_named": _mean(named) or 0.0,
         "explained": _mean(np.array(named) > 0) or 0.0,
@@ -367,7 +260,7 @@ class _Effects:
         self.later: list[bool] = []
         self.all_later: list[bool] = []
 
-    def add(self, user: _User, k: int, own: Ints, now: Outcome) -> None:
+    def add(self, user: Removals, k: int, own: Ints, now: Outcome) -> None:
         """Count the named ratings of a judged item."""
         for rating in own.tolist():
             after = user.one_by_one[int(np.searchsorted(user.rated, rating))]
@@ -378,7 +271,7 @@ class _Effects:
         if every is not None:
             self.all_later.append(every[k].place > now.place)
 
-    def shares(self) -> dict[str, float | None]:
+    def shares(self) -> dict[str, Any]:
         """Return the shares without effect."""
         names = ("no_effect", "same_place", "all_same_place")
         some = (self.lower, self.later, self.all_later)
@@ -386,9 +279,14 @@ class _Effects:
 
 
 def _judge_people(
-    subject: Explained, user: _User, judged: list[Listed], now: list[Outcome], n: int, tallies: dict[str, _Tally]
+    subject: Explained,
+    user: Removals,
+    judged: list[Listed],
+    now: list[Outcome],
+    n: int,
+    tallies: dict[str, _Tally],
 ) -> None:
-    """Take out the first person who is named for each judged item, the one who adds most, and a random one."""
+    """Take out the first person named for each judged item, the one who adds most, and a random one."""
     for k, one in enumerate(judged):
         if not one.people:
             continue
@@ -419,14 +317,14 @@ def _refitted(
     refit: Callable[[Dataset], Explained],
     users: list[int],
     lists: list[list[Listed]],
-    orders: _Orders,
+    orders: Orders,
     n: int,
 ) -> tuple[ReasonOrder, ...]:
-    """Fit anew without all ratings that are named for the first item of a list, and without as many others."""
+    """Fit anew without all ratings that are named for a list's first item, and without as many others."""
     tallies, data = {name: _Tally() for name in ("named", "terms", "random", "person")}, subject.data
     for user, best in zip(users, lists, strict=False):
         judged = best[:1]
-        one = _User(subject, user, judged)
+        one = Removals(subject, user, judged)
         now = one.outcomes(np.empty(0, np.int64))
         own = judged[0].own if judged else np.empty(0, np.int64)
         if now is None or not 0 < len(own) < len(one.rated):

@@ -105,7 +105,9 @@ class Row:
     method: str = ""  # name in records; that of the row by default
     label: str = ""  # name in figures and tables; that of the method by default
     style: Style = ("#CC79A7", "-", "x")  # color, dash and marker in figures
-    reasons: bool | str = False  # whether its lists have reasons; of a linear one, what its terms are those of
+    reasons: bool | str = (
+        False  # whether its lists have reasons; of a linear one, what its terms are those of
+    )
 
 
 def _knn(ask: Request) -> KNNRecommender:

@@ -43,8 +43,8 @@ METRICS: dict[Task, tuple[str, ...]] = {
     ),
     "reasons": ("pos", "del", "ins", "cdcg"),
 }
-"""The metrics of a record (:mod:`prefmover.evaluation.metrics` and :mod:`prefmover.evaluation.removal` have the
-formulas).
+"""The metrics of a record; :mod:`prefmover.evaluation.metrics` and :mod:`prefmover.evaluation.removal` have
+their formulas.
 
 Of ratings, coverage is the share of predictions with a neighbor. Of lists, gini, popularity and tail say how
 fair they are to items: how unequally often items are listed, how many training ratings listed items have
@@ -200,7 +200,9 @@ class Reasons(FrozenModel):
     n_judged: int  # items, the first of each list
     n_named: float  # ratings that are named for an item of a list, the mean
     explained: float  # share of the items of lists with a named rating
-    lists: float | None  # share of lists of five items or more, of users with five ratings, with a named rating
+    lists: (
+        float | None
+    )  # share of lists of five items or more, of users with five ratings, with a named rating
     no_effect: float | None  # share of named ratings without which, alone, the score is not lower
     same_place: float | None  # share of named ratings without which, alone, the item has no later place
     all_same_place: float | None  # share of items that have no later place without all named ratings

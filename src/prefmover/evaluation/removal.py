@@ -1,4 +1,4 @@
-r"""Are reasons true? Measures by removal: what happens to a recommended item without the ratings that are named.
+r"""Measures of reasons by removal: what happens to a recommended item without the ratings that are named.
 
 A person with ratings H is recommended item j, with score s(H) at place p(H) among all items that are new to
 them. An *order* puts ratings of H in a row, the strongest reason first; T is its first Ke. A score without

@@ -63,8 +63,12 @@ COLUMNS: dict[Task, tuple[tuple[str, str, str], ...]] = {
         ("lists", "answer_seconds", "{:6.1f}s"),
         ("search", "tune_seconds", "{:6.1f}s"),
     ),
-    "reasons": (("DEL", "del", "{:.4f}"), ("INS", "ins", "{:.4f}"), ("CDCG", "cdcg", "{:.4f}"),
-                ("seconds", "seconds", "{:7.1f}")),
+    "reasons": (
+        ("DEL", "del", "{:.4f}"),
+        ("INS", "ins", "{:.4f}"),
+        ("CDCG", "cdcg", "{:.4f}"),
+        ("seconds", "seconds", "{:7.1f}"),
+    ),
 }
 """The columns of a printed table: head, metric, format."""
 

@@ -28,8 +28,8 @@ from prefmover.errors import InputError
 from prefmover.evaluation import metrics
 from prefmover.evaluation.baselines.rankers import ByScores, relevant_from
 from prefmover.evaluation.experiment import Experiment
-from prefmover.evaluation.recommenders import Method
 from prefmover.evaluation.reasons import ReasonsTask
+from prefmover.evaluation.recommenders import Method
 from prefmover.evaluation.record import Activity, ActivityGroup, Columns, Events, Groups, Task
 from prefmover.execution.threads import slices
 from prefmover.items.geometry import ItemGeometry
@@ -419,5 +419,5 @@ def task_of(experiment: Experiment, split: Split, task: Task) -> AnyTask:
     if task == "rating":
         return RatingTask(split, experiment.ks)
     if task == "reasons":
-        return ReasonsTask(experiment.ns[-1], experiment.refits)
+        return ReasonsTask(experiment.ns[-1], experiment.judged, experiment.refits)
     return RankingTask.of_split(split, experiment.relevant, experiment.ns)

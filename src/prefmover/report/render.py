@@ -17,6 +17,7 @@ from prefmover.evaluation.folder import RunFolder
 from prefmover.execution import atomic
 from prefmover.explain.page import environment
 from prefmover.report import figures, sentences
+from prefmover.report.reasons import reason_sections
 from prefmover.report.results import LEVEL, HeadToHead, Line, Results, Table
 from prefmover.report.sentences import number, p_text
 
@@ -96,7 +97,7 @@ def report_page(name: str, results: Results, pictures: dict[str, str]) -> str:
     )
     return render(
         f"{name}.j2",
-        title=e.title or f"{'Recommenders' if lists else 'User similarity measures'} on {e.data_name}",
+        title=e.title or f"{_subject(results)} on {e.data_name}",
         pictures=pictures,
         captions=CAPTIONS,
         summary=sentences.summary(results),
@@ -104,11 +105,22 @@ def report_page(name: str, results: Results, pictures: dict[str, str]) -> str:
             *_step_sections(results),
             *(_list_section(results, table) for table in results.lists),
             *map(_panel_section, results.ratings),
+            *map(_reason_section, reason_sections(results.records)),
         ],
         notes=[note for note in map(str.strip, notes.split("\n\n")) if note],
         commands=sentences.commands(results),
         provenance=sentences.provenance(results),
     )
+
+
+def _subject(results: Results) -> str:
+    if results.of("reasons"):
+        return "Reasons"
+    return "Recommenders" if results.lists else "User similarity measures"
+
+
+def _reason_section(section: dict[str, Any]) -> dict[str, Any]:
+    return section | {"tables": [ReportTable(*one) for one in section["tables"]]}
 
 
 def _panel_section(table: Table) -> dict[str, Any]:
