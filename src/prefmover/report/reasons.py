@@ -29,9 +29,10 @@ HEAD = [
 NOTE = (
     "What happens to the first item of a user's list without one to five of the user's ratings, in several "
     "orders (means). del: the score that is left; cdcg: 1 / log2(place + 1); pos: the share of items that "
-    "are still in the list; of these, less is better. ins: the score with these ratings alone; more is better. "
-    "Gone: the share of items that leave the list without the first five ratings, or all named; size: "
-    "after how many. Related: the share of the first two that have to do with the item. Ties: bootstrap over users."
+    "are still in the list; of these, less is better. ins: the score with these ratings alone; more is "
+    "better. Gone: the share of items that leave the list without the first five ratings, or all named; "
+    "size: after how many. Related: the share of the first two that have to do with the item. Ties: by a "
+    "bootstrap over users."
 )
 
 
