@@ -3,10 +3,12 @@
 import csv
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from prefmover import datasets
 from prefmover.datasets import SOURCES, folders
-from prefmover.datasets.matching import match
+from prefmover.datasets.matching import AT_ONCE, MOST_NAMES, TitleIndex, match
 from prefmover.datasets.movielens import read_items
 from prefmover.items.catalog import Catalog, split_year
 
@@ -55,6 +57,40 @@ def test_the_genres_decide_between_equal_titles():
     here = Catalog([1], ["Hamlet"], [1996], [["Comedy"]])
     there = Catalog([7, 8], ["Hamlet", "Hamlet"], [1996, 1996], [["Drama"], ["Comedy"]])
     assert match(here, there) == {1: 8}
+
+
+@given(st.lists(st.text("abc (1i)", max_size=12), min_size=1, max_size=8))
+def test_near_spellings_are_those_of_one_pair_at_a_time(titles):
+    there = ["abacab", "abacab ii", "cabbac (baabaa)", "1 abc cab"]
+    here, there = (Catalog(range(len(some)), some, [1999] * len(some)) for some in (titles, there))
+    whole = TitleIndex(there).match(here)
+    for k, title in enumerate(titles):
+        alone = match(Catalog([0], [title], [1999]), there)
+        assert whole.get(k) == alone.get(0)
+
+
+def test_matching_ends_between_two_steps_if_nobody_waits():
+    steps = []
+
+    def progress(done, total):
+        steps.append(total)
+        if total != n_titles:  # titles are being compared by their spelling
+            raise KeyboardInterrupt
+
+    n_titles = 3 * AT_ONCE
+    index = TitleIndex(films("Mission to Mars (2000)"))
+    with pytest.raises(KeyboardInterrupt):
+        index.match(
+            Catalog(range(n_titles), ["Misson to Mars"] * n_titles, [2000] * (n_titles - 1) + [0]), progress
+        )
+    assert len(steps) == n_titles + 1
+
+
+def test_a_title_has_few_names():
+    many = "".join(f"(name {letter})" for letter in "bcdefgh")
+    assert match(films(f"Other {many} (1980)"), films("Name B (1980)", first=70)) == {1: 70}
+    assert match(films(f"Other {many} (1980)"), films("Name H (1980)", first=70)) == {}
+    assert len("bcdefgh") > MOST_NAMES
 
 
 @pytest.mark.real_data

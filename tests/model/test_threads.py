@@ -27,6 +27,7 @@ def answers(model, user):
     return (
         best.to_dict(),
         model.recommend(guest, 3).to_dict(),
+        model.recommend(model.without(user, list(rated)[:2]), 3).to_dict(),
         [(one.user, one.value) for one in model.neighbors(user, 3)],
         [(one.user, one.value) for one in model.neighbors(guest, 3)],
         model.explain_recommendation(user, best[0].item).to_dict(),
@@ -42,7 +43,7 @@ def test_threads_get_the_answers_of_one(model):
     cinema = datasets.load("cinema")
     model.fit(cinema.with_ratings(cinema.ratings.take(users=range(160))))  # so many are estimated
     users = model.data_.ratings.users[:12].tolist()
-    with ThreadPoolExecutor(8) as pool:  # first, so that nothing is computed beforehand
+    with ThreadPoolExecutor(16) as pool:  # first, so that nothing is computed beforehand
         shared = list(pool.map(lambda user: answers(model, user), users * 2))
     alone = [answers(model, user) for user in users]
     assert shared == alone * 2

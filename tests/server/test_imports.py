@@ -3,7 +3,8 @@
 import pytest
 
 from prefmover import Dataset, InputError, Ratings, Scale, datasets
-from prefmover.server.imports import read_export
+from prefmover.datasets.matching import TitleIndex
+from prefmover.server import imports
 
 LETTERBOXD = """Date,Name,Year,Letterboxd URI,Rating
 2021-03-02,Alien,1979,https://boxd.it/1,5
@@ -15,6 +16,10 @@ IMDB = """Const,Your Rating,Date Rated,Title,Original Title,URL,Title Type,Year
 tt0078748,10,2021-03-02,Alien,Alien,https://x,Movie,1979
 tt0084787,1,2022-03-02,The Thing,The Thing,https://y,Movie,1982
 """
+
+
+def read_export(text, data):
+    return imports.read_export(text, data, TitleIndex(data.catalog))
 
 
 @pytest.fixture(scope="module")
@@ -54,10 +59,11 @@ def test_ratings_fall_on_steps_of_the_scale():
         ("Name,Rating\nAlien,five\n", "five"),
         ("Name,Rating\nAlien,9\n", "9"),
         ("Name,Rating\nAlien,nan\n", "nan"),
+        (f"Name,Rating\n{'(' * 401},5\n", "row 2"),
         ("Name,Rating\n" + "Alien,5\n" * 20_001, "20,000"),
         ('Name,Rating\n"' + "x" * 200_000 + '",5\n', "CSV"),
     ],
-    ids=["empty", "columns", "word", "scale", "nan", "long", "field"],
+    ids=["empty", "columns", "word", "scale", "nan", "title", "long", "field"],
 )
 def test_what_is_no_export(cinema, text, named):
     with pytest.raises(InputError, match=named):

@@ -1,75 +1,144 @@
 """Matching the items of two catalogs by title and year.
 
 ml-100k has different ids than the other MovieLens data sets, so tags and genome rows, which have MovieLens
-ids, are matched by title.
+ids, are matched by title. So are the ratings that people export from other sites.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
-from difflib import SequenceMatcher
-from typing import Any
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, TypeAlias
 
+import numpy as np
+
+from prefmover._typing import Progress
 from prefmover.items.catalog import Catalog, plain_title
 
-__all__ = ["match"]
+__all__ = ["TitleIndex", "match"]
 
 MIN_SIMILARITY = 0.88  # similarity of two spellings of one title; sequels are below it
-NUMBER = r"\d+|\b[ivx]+\b"
+NUMBER = re.compile(r"\d+|\b[ivx]+\b")
 MAX_YEARS = 2  # years by which catalogs may disagree about a release
+MOST_NAMES = 4  # names of one title: the text before parentheses, and in them
+AT_ONCE = 256  # names that are compared with a group in one step
+
+Names: TypeAlias = tuple[str, ...]
+Group: TypeAlias = tuple[int, Names]
+"""A year, and the numbers in a name. Only spellings of one group are compared: sequels differ in a number."""
 
 
 def match(here: Catalog, there: Catalog) -> dict[Any, Any]:
-    """Return the counterparts of items in another catalog, by id; items without one are left out.
-
-    A title is compared with and without the text in its parentheses ("Seven (a.k.a. Se7en)"), without
-    case, accents, punctuation and articles. In order: same title and year; same title, and years that differ
-    by one or two; same year, and one title is a part of the other between colons or dashes ("Star Wars:
-    Episode IV - A New Hope"); same year and nearly the same spelling; same title, and one has no year. Of
-    several candidates, the one nearest in year, then in spelling, then in genres, then with the smallest id
-    is the match.
+    """Return the counterparts of items in another catalog, by id: :meth:`TitleIndex.match`.
 
     >>> a = Catalog([1, 2], ["Shining, The", "Solaris"], [1980, 1999], [[], []])
     >>> b = Catalog([70, 80, 90], ["The Shining", "Solaris", "Solaris"], [1980, 1972, 2002], [[], [], []])
     >>> match(a, b)
     {1: 70}
     """
-    ids_there, years = there.ids.tolist(), there.years.tolist()
-    names_there = [tuple(title_names(title)) for title in there.titles]
-    parts_there = [set(title_parts(title)) for title in there.titles]
-    by_title: dict[str, set[int]] = defaultdict(set)
-    by_year: dict[int, set[int]] = defaultdict(set)
-    for k, year in enumerate(years):
-        by_year[year].add(k)
-        for name in names_there[k]:
-            by_title[name].add(k)
+    return TitleIndex(there).match(here)
 
-    def candidates(title: str, names: tuple[str, ...], year: int) -> set[int]:
-        """Return the positions of the candidates by the first rule that has any."""
-        same = {k for name in names for k in by_title.get(name, ())}
-        same_year = by_year.get(year, set()) if year else set()
-        parts = set(title_parts(title))
+
+class TitleIndex:
+    """The titles of a catalog, among which those of another one are found."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._ids, self._years, self._genres = catalog.ids.tolist(), catalog.years.tolist(), catalog.genres
+        self._names = [_names(title) for title in catalog.titles]
+        self._by_name: dict[str, set[int]] = defaultdict(set)
+        self._by_part: dict[str, set[int]] = defaultdict(set)
+        self._spellings: dict[Group, list[tuple[str, int]]] = defaultdict(list)
+        for k, title in enumerate(catalog.titles):
+            for part in title_parts(title):
+                self._by_part[part].add(k)
+            for name in self._names[k]:
+                self._by_name[name].add(k)
+                self._spellings[self._years[k], _numbers(name)].append((name.replace(" ", ""), k))
+
+    def match(self, catalog: Catalog, progress: Progress = lambda done, total: None) -> dict[Any, Any]:
+        """Return the counterparts of the items of another catalog, by id; those without one are left out.
+
+        A title is compared with and without the text in its parentheses ("Seven (a.k.a. Se7en)"), without
+        case, accents, punctuation and articles. In order: same title and year; same title, and years that
+        differ by one or two; same year, and one title is a part of the other between colons or dashes ("Star
+        Wars: Episode IV - A New Hope"); same year and nearly the same spelling; same title, and one has no
+        year. Of several candidates, the one nearest in year, then in spelling, then in genres, then with the
+        smallest id is the match.
+
+        Two spellings of m and n letters, with a longest common subsequence of l, have the similarity
+        2l / (m + n). ``progress`` is called between steps, which take milliseconds.
+        """
+        years, names, found = catalog.years.tolist(), list[Names](), list[set[int]]()
+        for k, title in enumerate(catalog.titles):
+            progress(k, len(catalog))
+            names.append(_names(title))
+            found.append(self._same(title, names[k], years[k]))
+        asked: dict[Group, list[tuple[str, int]]] = defaultdict(list)
+        for k in (k for k, some in enumerate(found) if years[k] and not some):
+            for name in names[k]:
+                asked[years[k], _numbers(name)].append((name.replace(" ", ""), k))
+        for k, there in self._similar(asked, progress):
+            found[k].add(there)
+        matches = {}
+        for k, item in enumerate(catalog.ids.tolist()):
+            some = found[k] or {n for n in self._titled(names[k]) if not (years[k] and self._years[n])}
+            if some:
+                key = self._order(names[k], years[k], {*catalog.genres[k]})
+                matches[item] = self._ids[min(some, key=key)]
+        return matches
+
+    def _titled(self, names: Iterable[str]) -> set[int]:
+        return {k for name in names for k in self._by_name.get(name, ())}
+
+    def _same(self, title: str, names: Names, year: int) -> set[int]:
+        """Return the items with the same title, or a part of it, and about the same year."""
+        if not year:
+            return set()
+        same = self._titled(names)
+        parts = self._titled(title_parts(title)).union(*(self._by_part.get(name, ()) for name in names))
         return (
-            same & same_year
-            or {k for k in same if year and abs(years[k] - year) <= MAX_YEARS}
-            or {k for k in same_year if parts & set(names_there[k]) or parts_there[k] & set(names)}
-            or {k for k in same_year if _similarity(names, names_there[k]) >= MIN_SIMILARITY}
-            or {k for k in same if not (year and years[k])}
+            {k for k in same if self._years[k] == year}
+            or {k for k in same if abs(self._years[k] - year) <= MAX_YEARS}
+            or {k for k in parts if self._years[k] == year}
         )
 
-    matches = {}
-    columns = zip(here.ids.tolist(), here.titles, here.years.tolist(), here.genres, strict=True)
-    for item, title, year, genres in columns:
-        names = tuple(title_names(title))
-        ranks = []
-        for k in candidates(title, names, year):
-            similarity, n_genres = _similarity(names, names_there[k]), len({*genres} & {*there.genres[k]})
-            ranks.append((abs(year - years[k]), -similarity, -n_genres, ids_there[k]))
-        if ranks:
-            matches[item] = min(ranks)[-1]
-    return matches
+    def _similar(
+        self, asked: dict[Group, list[tuple[str, int]]], progress: Progress
+    ) -> Iterator[tuple[int, int]]:
+        """Yield pairs of a title and an item with nearly the same spelling, given spellings by group."""
+        from rapidfuzz.distance import Indel
+        from rapidfuzz.process import cdist
+
+        for group in asked.keys() & self._spellings.keys():
+            queries, (spellings, items) = asked[group], zip(*self._spellings[group], strict=True)
+            for first in range(0, len(queries), AT_ONCE):
+                progress(first, len(queries))
+                texts, titles = zip(*queries[first : first + AT_ONCE], strict=True)
+                table = cdist(
+                    texts, spellings, scorer=Indel.normalized_similarity, score_cutoff=MIN_SIMILARITY
+                )
+                table[table < table.max(axis=1, keepdims=True)] = 0.0  # the nearest, and those as near
+                for row, column in zip(*np.nonzero(table), strict=True):
+                    yield titles[row], items[column]
+
+    def _order(self, names: Names, year: int, genres: set[str]) -> Any:
+        """Return a key by which the best counterpart of a title comes first."""
+
+        def key(k: int) -> tuple[float, float, int, Any]:
+            n_genres = len(genres & {*self._genres[k]})
+            return abs(year - self._years[k]), -_similarity(names, self._names[k]), -n_genres, self._ids[k]
+
+        return key
+
+
+def _names(title: str) -> Names:
+    return tuple(islice(title_names(title), MOST_NAMES))
+
+
+def _numbers(name: str) -> Names:
+    return tuple(NUMBER.findall(name))
 
 
 def title_names(title: str) -> Iterator[str]:
@@ -102,13 +171,16 @@ def title_parts(title: str) -> Iterator[str]:
         yield from (plain for part in parts if len(plain := plain_title(part)) > 5)
 
 
-def _similarity(names: tuple[str, ...], others: tuple[str, ...]) -> float:
-    """Return the similarity of two spellings, 0 to 1; 0 if their numbers differ (sequels)."""
-    best = 0.0
-    for a in names:
-        for b in others:
-            if re.findall(NUMBER, a) == re.findall(NUMBER, b):
-                matcher = SequenceMatcher(None, a.replace(" ", ""), b.replace(" ", ""), autojunk=False)
-                if matcher.quick_ratio() > best:
-                    best = max(best, matcher.ratio())
-    return best
+def _similarity(names: Names, others: Names) -> float:
+    """Return the similarity of two titles, 0 to 1: that of their nearest names with the same numbers."""
+    from rapidfuzz.distance import Indel
+
+    return max(
+        (
+            Indel.normalized_similarity(a.replace(" ", ""), b.replace(" ", ""))
+            for a in names
+            for b in others
+            if _numbers(a) == _numbers(b)
+        ),
+        default=0.0,
+    )

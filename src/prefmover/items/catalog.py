@@ -351,8 +351,10 @@ def split_year(text: str) -> tuple[str, int]:
     >>> split_year("unknown")
     ('unknown', 0)
     """
-    match = re.fullmatch(r"\s*(.*?)\s*\((\d{4})(?:[-\u2013]\d{0,4})?\)\s*", text, re.DOTALL)
-    return (match[1], int(match[2])) if match and match[1] else (text.strip(), 0)
+    text = text.strip()
+    match = re.search(r"\((\d{4})(?:[-\u2013]\d{0,4})?\)$", text)
+    title = text[: match.start()].rstrip() if match else ""
+    return (title, int(match[1])) if match and title else (text, 0)
 
 
 def parse_where(texts: str | Sequence[str]) -> dict[str, Any]:

@@ -9,14 +9,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from prefmover._typing import Progress
 from prefmover.data.scale import Scale
 from prefmover.dataset import Dataset
-from prefmover.datasets.matching import match
+from prefmover.datasets.matching import TitleIndex
 from prefmover.errors import InputError
 from prefmover.items.catalog import Catalog, parse_year, split_year
 from prefmover.server.schemas.responses import ImportedRatingOut, ImportOut, UnmatchedOut
 
 MOST_ROWS = 20_000
+LONGEST_TITLE = 400
+SHOWN = 40  # characters of a wrong cell that an error message repeats
 DATES = ("date", "date rated")
 TITLES = ("name", "title", "original title")
 RATINGS = {"your rating": (1.0, 10.0), "rating10": (1.0, 10.0), "rating": (0.5, 5.0)}
@@ -31,18 +34,21 @@ class _Row(NamedTuple):
     rating: float | None
 
 
-def read_export(text: str, data: Dataset) -> ImportOut:
+def read_export(
+    text: str, data: Dataset, index: TitleIndex, progress: Progress = lambda done, total: None
+) -> ImportOut:
     r"""Return the ratings in the text of a CSV file, for the items of a data set.
 
     The file has columns Name or Title, Year, and Rating (half a star to 5) or Your Rating (1 to 10), in any
     order, as Letterboxd's ``ratings.csv`` and IMDb's export have. Ratings are mapped linearly from the scale
     of the site to that of the data, and rounded to its steps. For implicit feedback, ratings three quarters
     up the scale of the site are likes, and others are left out. Items are matched by title and year
-    (:mod:`~prefmover.datasets.matching`).
+    (:mod:`~prefmover.datasets.matching`); ``index`` has those of the data.
 
     >>> from prefmover import datasets
     >>> cinema = datasets.load("cinema")
-    >>> found = read_export("Name,Year,Rating\nAlien,1979,5\nNo Such Film,1999,3\n", cinema)
+    >>> index = TitleIndex(cinema.catalog)
+    >>> found = read_export("Name,Year,Rating\nAlien,1979,5\nNo Such Film,1999,3\n", cinema, index)
     >>> [(row.title, row.rating) for row in found.ratings], [row.title for row in found.unmatched]
     ([('Alien (1979)', 5.0)], ['No Such Film'])
     """
@@ -73,6 +79,8 @@ def read_export(text: str, data: Dataset) -> ImportOut:
         if data.ratings.implicit and value < (site.liked_from or 0):
             n_unrated += 1
             continue
+        if len(row.get(title, "")) > LONGEST_TITLE:
+            raise InputError(f"row {number} has a title of more than {LONGEST_TITLE} characters")
         name, year = split_year(row.get(title, ""))
         if "year" in names:
             year = parse_year(row.get("year", "")) or 0
@@ -80,7 +88,7 @@ def read_export(text: str, data: Dataset) -> ImportOut:
         dates[_Row(name, year, mapped)] = row.get(date, "")
     newest = sorted(dates, key=dates.__getitem__, reverse=True)
     titles = Catalog(np.arange(len(newest)), [row.title for row in newest], [row.year for row in newest])
-    found = match(titles, data.catalog)
+    found = index.match(titles, progress)
     ratings: dict[int, float | None] = {}
     for k, item in found.items():
         ratings.setdefault(data.item_position(item), newest[k].rating)
@@ -105,7 +113,7 @@ def _checked(text: str, number: int, given: tuple[float, float]) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise InputError(f"row {number} has the rating {text!r}; give a number") from None
+        raise InputError(f"row {number} has the rating {text[:SHOWN]!r}; give a number") from None
     if not given[0] <= value <= given[1]:
         raise InputError(f"row {number} has the rating {value:g}; expected {given[0]:g} to {given[1]:g}")
     return value

@@ -14,6 +14,7 @@ from cachetools import LRUCache
 
 from prefmover._typing import Floats, Ints
 from prefmover.dataset import Dataset
+from prefmover.datasets.matching import TitleIndex
 from prefmover.items.catalog import parse_where
 from prefmover.measures import Measure
 from prefmover.measures.pairs import values
@@ -97,6 +98,11 @@ class ServedModel:
     def spread(self) -> Spread:
         """Values of the measure between random users."""
         return Spread.of(self.data, self.measure, self.similarity.convention)
+
+    @cached_property
+    def titles(self) -> TitleIndex:
+        """The titles of the items, for those of other sites."""
+        return TitleIndex(self.data.catalog)
 
     def person(self, asked: Person) -> UserState:
         """Return the state of the person whom a request is about."""

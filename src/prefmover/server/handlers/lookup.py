@@ -9,6 +9,7 @@ from prefmover.server.imports import read_export
 from prefmover.server.schemas import requests, responses
 from prefmover.server.schemas.requests import ItemPath, K, Limit, Offset, Text, UserPath
 from prefmover.server.served import ServedModel
+from prefmover.server.workers import check_cancelled
 
 FANS = 12  # users who liked an item, on its page
 
@@ -115,4 +116,4 @@ def list_items(served: ServedModel, body: requests.ItemIds) -> responses.ListedI
 
 def import_ratings(served: ServedModel, body: requests.Export) -> responses.ImportOut:
     """Return the ratings in an export of Letterboxd or IMDb, matched by title and year. Nothing is stored."""
-    return read_export(body.csv, served.data)
+    return read_export(body.csv, served.data, served.titles, check_cancelled)
