@@ -118,6 +118,24 @@ def test_a_film_called_script_is_sent_as_json(client):
     assert response.json()["items"][0]["title"] == HOSTILE
 
 
+@pytest.mark.slow
+def test_imports_of_a_mebibyte_of_near_titles(client, data):
+    """They are matched in bulk, while others are answered; titles that are no titles are refused."""
+    films = list(zip(data.catalog.titles, data.catalog.years.tolist(), strict=True))
+    some = ((k, *films[k % len(films)]) for k in range(19_000))
+    rows = (f'"{title[1:]} {k:x}zz",{year},4' for k, title, year in some)
+    text = "\n".join(["Name,Year,Rating", *rows, "Heat,1995,5"])
+    with ThreadPoolExecutor(2) as pool:
+        sent = [pool.submit(client.post, "/api/v1/import", json={"csv": one}) for one in (text, text + "\n")]
+        for letter in "abcdefgh":
+            assert client.get("/api/v1/search", params={"q": letter}).status_code == 200
+        assert client.post(NEAR, json={**ONE, "k": 7}).status_code == 200
+        for answer in sent:
+            assert "Heat (1995)" in {one["title"] for one in answer.result().json()["ratings"]}
+    for one in (" " * 100_000, "(" * 100_000, ", " * 50_000, "Alien (" + " " * 100_000 + ")"):
+        is_problem(client.post("/api/v1/import", json={"csv": f'Name,Rating\n"{one}",5\n'}), 422)
+
+
 def test_too_large_with_a_length(client):
     assert "1,048,576" in is_problem(post_bytes(client, b" " * (2**20 + 1)), 413)
 

@@ -5,6 +5,7 @@ import pytest
 
 from prefmover import Dataset, InputError, ItemGeometry, Ratings, Recommender
 from prefmover.data.scale import SMALLEST, Scale
+from prefmover.datasets.matching import TitleIndex
 from prefmover.server.app import openapi_schema
 from prefmover.server.feedback import Feedback
 from prefmover.server.imports import read_export
@@ -140,6 +141,8 @@ def test_levels_that_nobody_gave_have_a_bar():
 
 def test_an_export_of_ratings_becomes_likes():
     data = made(COUNTS, feedback="implicit")
-    found = read_export("Name,Rating\nArtist 1,5\nArtist 2,4\nArtist 3,3.5\nArtist 4,\n", data)
+    found = read_export(
+        "Name,Rating\nArtist 1,5\nArtist 2,4\nArtist 3,3.5\nArtist 4,\n", data, TitleIndex(data.catalog)
+    )
     assert [(one.title, one.rating) for one in found.ratings] == [("Artist 1", None), ("Artist 2", None)]
     assert found.n_unrated == 2

@@ -106,7 +106,7 @@ def test_a_job_that_fails_is_a_problem(handlers, caplog):
         job = service.jobs["map-users"] = Job(fail, "map-users")
         job.start()
         job.join(60)
-        is_problem(client.get("/api/v1/map/users"), 503)
+        is_problem(client.get("/api/v1/map/users"), 500)  # nobody should ask again
     assert "no map" in caplog.text
 
 

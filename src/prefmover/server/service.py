@@ -202,10 +202,10 @@ class Service:
                 lambda progress: Answer.of(work(served, progress).model_dump_json().encode()), name
             )
             job.start()
-        if isinstance(job.error, InputError):
-            raise job.error
-        if job.error is not None:
-            raise ProblemError(503, "This could not be computed. The log of the service says why.")
+        if job.error is not None:  # it would fail again
+            if isinstance(job.error, InputError):
+                raise job.error
+            raise ProblemError(500, "This could not be computed. The log of the service says why.")
         if job.result is not None:
             return await job.result.response(request)
         content = JobOut(done=job.done, total=job.total).model_dump_json()
