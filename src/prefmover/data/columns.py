@@ -54,7 +54,7 @@ class Columns:
 
     `are_texts` says that ids are text from a file, in which integers are still to be recognized. `implicit`
     says that the column of ratings has counts, or is None because every row is one interaction;
-    `guessed` that it was taken by its position alone.
+    `guessed` that the caller did not name it.
     """
 
     values: tuple[Any, ...]
@@ -113,7 +113,7 @@ def _from_text(data: bytes, file: str, roles: Roles, bad: BadLines, options: Fil
     values = [None if p is None else parsed[p] for p in positions]
     if "rating" in roles and values[-1] is not None:  # the last role
         values[-1] = _parsed_numbers(values[-1], origin, names[-1], table.separator, strict=bad.are_errors)
-    guessed = not header and roles.get("rating", 0) is None
+    guessed = roles.get("rating", 0) is None
     return Columns(tuple(values), names, origin, are_texts=True, implicit=implicit, guessed=guessed)
 
 
@@ -176,7 +176,8 @@ def _from_parquet(data: bytes, file: str, roles: Roles, feedback: Feedback | Non
     table = read_parquet(opened, file, [name for name in names if name is not None])
     _log_names(file, names, roles, available, implicit=implicit)
     values = tuple(None if name is None else table.column(name) for name in names)
-    return Columns(values, names, Origin(file, "row"), implicit=implicit)
+    guessed = roles.get("rating", 0) is None
+    return Columns(values, names, Origin(file, "row"), implicit=implicit, guessed=guessed)
 
 
 def _positions(
@@ -372,7 +373,7 @@ def frame_columns(frame: Any, user: str, item: str, rating: str | None, feedback
     if isinstance(chosen, nw.LazyFrame):
         chosen = chosen.collect()
     values = tuple(None if name is None else _to_arrow(chosen[name]) for name in used)
-    return Columns(values, tuple(used), Origin(), implicit=implicit)
+    return Columns(values, tuple(used), Origin(), implicit=implicit, guessed=rating is None)
 
 
 def _to_arrow(series: Any) -> Any:

@@ -66,8 +66,22 @@ USUAL_NAMES = {
 GUESSED = {"feedback": False, "hours": True, "minutes": True, "event": True, "events": True, "weight": True}
 """Names of the only column of numbers left that are taken for ratings (False) or counts (True)."""
 
-TIME_WORDS = frozenset(
-    ("time", "timestamp", "date", "datetime", "day", "month", "year", "hour", "unix", "epoch")
+OTHER_WORDS = frozenset(
+    (
+        "time",
+        "timestamp",
+        "date",
+        "datetime",
+        "day",
+        "month",
+        "year",
+        "hour",
+        "unix",
+        "epoch",
+        "average",
+        "avg",
+        "mean",
+    )
 )
 """Words in the names of columns that are neither ratings nor counts."""
 
@@ -342,11 +356,14 @@ def find_similar(role: str, names: Sequence[str]) -> int | None:
     >>> find_similar("rating", ["Customer Name", "Film Title", "Your Rating"])
     2
     >>> find_similar("rating", ["critics rating", "audience rating"])  # ambiguous
+    >>> find_similar("rating", ["ratingId", "average rating", "rating_count"])  # not what a user gave
     """
     usual = find_usual(role, names)
     if usual is not None:
         return usual
     similar = [k for k, name in enumerate(names) if name_words(name) & set(USUAL_NAMES[role])]
+    if role in ("rating", "count"):
+        similar = [k for k in similar if not _is_beside_the_point(names[k])]
     return similar[0] if len(similar) == 1 else None
 
 
@@ -428,4 +445,7 @@ def find_ratings(
 
 
 def _is_beside_the_point(name: str) -> bool:
-    return bool(name_words(name) & TIME_WORDS) or plain_name(name).endswith("id") or not name.strip()
+    """Whether a column is about times, or ids, or all ratings of an item."""
+    words = name_words(name)
+    counted = bool(words & {"rating", "ratings"}) and bool(words & {"count", "counts", "number", "num", "n"})
+    return bool(words & OTHER_WORDS) or counted or plain_name(name).endswith("id") or not name.strip()

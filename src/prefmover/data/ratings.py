@@ -467,6 +467,8 @@ def from_columns(
     values = np.ones(n) if given is None else numbers(given, origin, rating_name)
     if columns.guessed:
         meaning.refuse_times(values, f"{table}, column {rating_name}")
+    if origin.file:
+        meaning.refuse_stray(values, lambda row: origin.at(row, rating_name))
     kept = meaning.kept(values, table)
     if not kept.all():
         columns, values = columns.take(kept), values[kept]

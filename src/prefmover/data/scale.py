@@ -43,6 +43,8 @@ SMALLEST, LARGEST = 1e-15, 1e15
 """Ratings above 0 are in this range. Their squares, and products of two sums of squares, can be computed."""
 
 MANY_ZEROS = 0.3  # a share of ratings of 0 beyond which they are likely to mean "no rating" ...
+STRAY = 0.005  # a share of ratings far above the others that is taken for an error
+SCALE_LEVELS = 21  # of 0 to 10 in half steps; data with more levels may well have a long tail
 TELLING = 100  # ... if there are as many ratings
 TIMES = (1e8, 1e14)  # seconds or milliseconds since 1970, from 1973 on
 
@@ -302,9 +304,27 @@ class Meaning:
         return np.ones(len(values), dtype=bool)
 
     def refuse_times(self, values: Floats, where: str) -> None:
-        """Raise an error if a column that was taken by its position alone has times instead of ratings."""
+        """Raise an error if a column that the caller did not name has times instead of ratings."""
         if self.damping == "binary" or not ((values > TIMES[0]) & (values < TIMES[1])).all():
             return
         problem = f"{where}: {values[0]:.0f} looks like a time, not a {self.noun}"
-        remedy = "pass rating= with another position, or feedback='implicit' and damping='binary'"
+        remedy = "pass rating= with another column, or feedback='implicit' and damping='binary'"
         raise InputError(f"{problem}; {remedy}", argument="rating")
+
+    def refuse_stray(self, values: Floats, at: Callable[[int], str]) -> None:
+        """Raise an error about a few ratings far above all others on a scale: totals, typing errors, codes.
+
+        ``at`` says where a row is.
+        """
+        if self.implicit or self.scale is not None or len(values) < TELLING:
+            return
+        highest = float(np.nanmax(values))
+        others = values[values < highest]
+        if not len(others) or len(values) - len(others) > max(1, STRAY * len(values)):
+            return
+        lowest, next_ = float(others.min()), float(others.max())
+        if highest - next_ <= next_ - lowest or not 2 <= len(np.unique(others)) <= SCALE_LEVELS:
+            return
+        problem = f"the rating {highest:g} is far from all others, which are from {lowest:g} to {next_:g}"
+        remedy = f"correct or drop the row, or pass scale='{lowest:g}:{highest:g}' if it is right"
+        raise InputError(f"{at(int(np.nanargmax(values)))}: {problem}; {remedy}", argument="scale")
