@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from prefmover.data.ratings import Ratings
 from prefmover.data.scale import Scale
-from prefmover.explain.reasons import CoLikes, likes_among
+from prefmover.explain.co_likes import CoLikes, likes_among
 
 TABLES = st.lists(
     st.tuples(st.integers(0, 6), st.integers(0, 4), st.integers(1, 5)),

@@ -8,7 +8,7 @@ import pytest
 
 from prefmover import Dataset, KNNRecommender, Ratings, Recommender, datasets, nearest
 from prefmover.errors import InputError, UnknownIdError
-from prefmover.explain import reasons
+from prefmover.explain import co_likes, reasons
 from prefmover.items.geometry import ItemGeometry
 from prefmover.predict import similarity
 from prefmover.rank import RankingSettings
@@ -84,7 +84,7 @@ def test_near_items_one_by_one(seed, n):
 
 
 def test_liked_together():
-    found = reasons.liked_together(np.array([9, 10, 10, 50]), np.array([3.0, 1.5, 1.4, 1.6]))
+    found = co_likes.liked_together(np.array([9, 10, 10, 50]), np.array([3.0, 1.5, 1.4, 1.6]))
     assert found.tolist() == [False, True, False, True]
 
 
@@ -150,12 +150,12 @@ def test_without_anything_in_common_the_nearest_pair_is_named():
     assert (part.user, part.n_common, part.alike) == ("bob", 0, ("a", "b"))
 
 
-def test_what_connects_is_liked_by_both_and_what_most_preference_stays_on(model, cinema):
-    title = cinema.catalog.label
-    n_likes = model.explainer_.co_likes.n_likes
+def test_what_connects_is_liked_by_both_and_most_preference_stays_on_it(model, cinema):
+    by_title = {cinema.catalog.label(k): film for k, film in enumerate(cinema.ratings.items.tolist())}
     n_shared = 0
     for user in cinema.ratings.users.tolist()[::25]:
         mine = cinema.ratings[user]
+        first, named = None, []
         for one in model.recommend(user, 5):
             for part in one.why.in_favor:
                 theirs = cinema.ratings[part.user]
@@ -163,24 +163,39 @@ def test_what_connects_is_liked_by_both_and_what_most_preference_stays_on(model,
                     {
                         film
                         for film, r in given.items()
-                        if r >= min(max(np.mean(list(given.values())), 2.75), 3.875)
+                        if r >= min(max(np.mean(list(given.values())), 3), 3.875)
                     }
                     for given in (mine, theirs)
                 ]
-                shared = liked[0] & liked[1] - {one.item}
-                if not shared:
-                    continue
                 stays = {
                     film: min(mine[film] / sum(mine.values()), theirs[film] / sum(theirs.values()))
-                    for film in shared
+                    for film in liked[0] & liked[1] - {one.item}
                 }
-                most = [film for film in shared if stays[film] >= max(stays.values()) - 1e-12]
-                at = cinema.ratings.item_positions(most)
-                fewest = {title(k) for k in at.tolist() if n_likes[k] == n_likes[at].min()}
+                if not stays:
+                    continue
                 assert part.alike[0] == part.alike[1]
-                assert part.alike[0] in fewest
+                assert stays[by_title[part.alike[0]]] >= 0.8 * max(stays.values()) - 1e-12
+                named.append(part.alike[0])
+                if first is None:  # what nothing was named before is on: of the most, the one fewest like
+                    n_likes = model.explainer_.co_likes.n_likes
+                    most = [film for film in stays if stays[film] >= max(stays.values()) - 1e-12]
+                    fewest = n_likes[cinema.ratings.item_positions(most)].min()
+                    first = by_title[part.alike[0]]
+                    assert n_likes[cinema.ratings.item_position(first)] == fewest
                 n_shared += 1
     assert n_shared > 20
+
+
+def test_a_rating_in_the_middle_convinces_nobody(cinema):
+    guest = {"alien-1979": 4, "the-thing-1982": 2.5, "aliens-1986": 2.5, "jaws-1975": 2.5, "emma-1996": 0.5}
+    known = set(cinema.ratings.items.tolist())
+    guest = {film: rating for film, rating in guest.items() if film in known}
+    model = Recommender(ranking=SETTINGS).fit(cinema)
+    named = [part for one in model.recommend(model.guest(guest), 10) for part in one.why.because]
+    assert {part.rating for part in named} == {4.0}
+    low = dict.fromkeys(guest, 2.75) if cinema.ratings.scale.step == 0 else dict.fromkeys(guest, 2.5)
+    for one in model.recommend(model.guest(low), 10):
+        add_up(one.why)
 
 
 def test_every_list_says_because_you(cinema, monkeypatch):

@@ -137,6 +137,8 @@ def test_the_person_is_connected():
     assert (
         explanation(neighbors=(loose,), n_like_minded=1).person == loose
     )  # the only one who is like the user
+    middling = NEIGHBORS[0]._replace(rating=3.0)
+    assert explanation(neighbors=(middling,)).person is None
     faint = NEIGHBORS[0]._replace(value=1e-4)
     assert explanation(neighbors=(faint,)).person is None
 

@@ -1,16 +1,13 @@
 r"""Which terms of a score are reasons that a person can check.
 
-A rating is a **like** if it is at least the user's mean. A mean below the middle of the scale counts as the
-middle, and one in the upper quarter as its start: on a scale from 1 to 5, a 4 is always a like
-and a 2 never is. All implicit feedback is a like.
-
 An **own rating** is named if it adds to the score (at least :data:`LEAST`), is a like, and its item is
-related to the recommended one, which means one of two things:
+related to the recommended one (likes are those of :mod:`prefmover.explain.co_likes`), which means one of two
+things:
 
 - *near*: fewer than :data:`NEAR` items are nearer to the recommended one in the item geometry, and fewer than
   a twentieth of all items (or 5);
-- *liked together*: at least :data:`BOTH` users like both, :data:`LIFT` times as many as by chance, and the
-  item is among the nearest third of all items. (Films of one season are liked together, whatever they are.)
+- *liked together*: at least 10 users like both, 1.5 times as many as by chance, and the item is among the
+  nearest third of all items. (Films of one season are liked together, whatever they are.)
 
 **People with the user's taste** are the users with the largest weights in the score: :data:`LIKE_MINDED` of
 them, at most a quarter of all. They are near by the distances that the score uses, which are estimated
@@ -30,15 +27,6 @@ Otherwise it is an estimate, and is called one: the share of the landmarks, a ra
 whose distance is larger. A distance that is given is always exact. Where distances are estimated, a list does
 not give them, because exact distances of users with hundreds of ratings take longer than everything else
 together. The explanation of one item computes and gives them.
-
-**Chance.** With n_a likes of item a, n_ab users who like both a and b, and l_u likes of user u,
-
-.. math:: \mathrm{lift}(a, b) = \frac{n_{ab}}{n_a n_b \sum_u l_u^2 / (\sum_u l_u)^2}.
-
-The denominator is the number to expect if every like were drawn by chance, from users in proportion to l_u.
-So with a lift of 2, twice as many people like both as by chance. If all users have as many likes, this is the
-usual P(a, b) / (P(a) P(b)). Otherwise it is smaller: without the correction, any two items seem to be liked
-together, because the same busy people rate everything.
 """
 
 from __future__ import annotations
@@ -53,8 +41,8 @@ import numpy as np
 from prefmover._pickled import PickledFields
 from prefmover._typing import Bools, Floats, Ints
 from prefmover.data.ratings import Ratings
-from prefmover.data.scale import Scale
 from prefmover.dataset import Dataset, geometry_if
+from prefmover.explain.co_likes import ROUNDING, CoLikes, liked_together, likes_among
 from prefmover.explain.recommendation import (
     LEAST,
     NeighborRating,
@@ -68,7 +56,7 @@ from prefmover.items.geometry import ItemGeometry
 from prefmover.predict.predictor import UserState
 from prefmover.rank.ranker import NearerThan, Ranker, SideScores
 
-__all__ = ["CoLikes", "Explainer", "likes_among"]
+__all__ = ["Explainer"]
 
 NEAR = 100
 """A related item is among this many nearest of the recommended one."""
@@ -78,12 +66,6 @@ NEAR_SHARE = 20
 
 SIDE_SHARE = 3
 """An item that is liked together with it is among the nearest third."""
-
-BOTH = 10
-"""Two items are liked together if at least this many users like both ..."""
-
-LIFT = 1.5
-"""... and this many times as many as by chance."""
 
 LIKE_MINDED = 40
 """People with a user's taste: this many users with the largest weights, at most a quarter of all."""
@@ -96,65 +78,6 @@ OWN = 2
 
 FEW = 5
 """A list of this many items for a user with as many ratings names at least one own rating."""
-
-ROUNDING = 1e-9
-
-
-def likes_among(values: Floats, means: Floats | float, scale: Scale) -> Bools:
-    """Return which ratings are likes, given the mean rating of each one's user.
-
-    >>> likes_among(np.array([2.0, 3.0, 4.0]), np.array([1.0, 3.5, 4.8]), Scale(1, 5, 1)).tolist()
-    [False, False, True]
-    """
-    if scale.implicit:
-        return np.ones(len(values), bool)
-    upper = (scale.middle + scale.highest) / 2
-    return np.asarray(values >= np.clip(means, scale.middle, upper) - ROUNDING)
-
-
-class CoLikes:
-    """The likes of a data set, and which items the same people like.
-
-    Attributes
-    ----------
-    means
-        (n_users,) the mean rating of each user.
-    liked
-        (n_users, n_items) 1 where there is a like, by columns.
-    n_likes
-        (n_items,) how many users like each item.
-    by_chance
-        Σ l² / (Σ l)²: with n_a and n_b likes, n_a n_b times this many users like both by chance.
-
-    Examples
-    --------
-    Three of four people like a, and three like b; two of them like both:
-
-    >>> users, items = ["ann", "ann", "bob", "bob", "cid", "dan"], ["a", "b", "a", "b", "a", "b"]
-    >>> likes = CoLikes(Ratings.from_arrays(users, items))
-    >>> n_both, lift = likes.together(np.array([0]), np.array([1]))
-    >>> n_both.tolist(), lift.round(4).tolist()  # 2 / (3 * 3 * 10 / 36)
-    ([[2]], [[0.8]])
-    """
-
-    def __init__(self, ratings: Ratings) -> None:
-        from scipy.sparse import csr_array
-
-        m, counts = ratings.matrix, np.diff(ratings.matrix.indptr)
-        self.means: Floats = np.bincount(ratings.rows(), m.data, ratings.n_users) / np.maximum(counts, 1)
-        liked = likes_among(m.data, np.repeat(self.means, counts), ratings.scale)
-        rows, columns = ratings.rows()[liked], m.indices[liked]
-        likes = np.bincount(rows, minlength=ratings.n_users).astype(np.float64)
-        self.liked = csr_array((np.ones(len(rows), np.int32), (rows, columns)), shape=m.shape).tocsc()
-        self.n_likes: Ints = np.asarray(np.diff(self.liked.indptr), np.int64)
-        self.by_chance = float((likes**2).sum() / max(likes.sum(), 1.0) ** 2)
-
-    def together(self, items: Ints, others: Ints) -> tuple[Ints, Floats]:
-        """Return how many users like both of two items, and the lift: (items, others) each."""
-        likes_it = self.liked[:, items].toarray(order="C")  # a few items: dense columns are faster
-        n_both = np.ascontiguousarray((self.liked[:, others].T @ likes_it).T, np.int64)
-        expected = np.outer(self.n_likes[items], self.n_likes[others].astype(np.float64)) * self.by_chance
-        return n_both, n_both / np.where(expected > 0, expected, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,7 +143,8 @@ class Explainer(PickledFields):
         own = self._own_ratings(state, items, own_terms)
         if not any(own) and min(len(items), len(state.rated)) >= FEW:
             own = self._nearly_related(state, items, own_terms)
-        named, words = Variety(len(items)), Words.of(data)
+        words = Words.of(data)
+        because = _because(own, words)
         people, estimated = self._people(state, items, like_minded, user_terms, everybody)
         counts, n_likes = data.ratings_per_item, self.co_likes.n_likes
         n_others = data.n_users - (state.position >= 0)
@@ -247,12 +171,7 @@ class Explainer(PickledFields):
                     n_against=people[k].n_against,
                     neighbors=people[k].named,
                     other_users=Others(n_others - len(people[k].named), other_users),
-                    because=tuple(
-                        own[k][at]
-                        for at in named.choose(
-                            [one.item for one in own[k]], [one.value for one in own[k]], OWN
-                        )
-                    ),
+                    because=because[k],
                     estimated=estimated,
                     value_name=ranker.similarity.measure.value_name,
                     words=words,
@@ -352,7 +271,7 @@ class Explainer(PickledFields):
         added = parts[rows, columns]
         ends = np.cumsum(np.bincount(columns, minlength=len(items)))
         raters = np.split(np.lexsort((-np.abs(added), columns)), ends[:-1])  # the largest parts first
-        variety = Variety(len(items))
+        variety, connections = Variety(len(items)), Variety(len(items))
         named = raters if everybody else [_strongest(some, rows, likes, added, variety) for some in raters]
         known = np.unique(rows[np.concatenate([np.empty(0, np.int64), *named])])
         users = like_minded[known]  # all who are named for an item
@@ -376,7 +295,7 @@ class Explainer(PickledFields):
                 None if values is None else float(values[at]),
                 float(near.shares[at]),
                 n_common[at],
-                self._alike(state, user, item) if likes[entry] else None,
+                self._alike(state, user, item, connections) if likes[entry] else None,
             )
 
         people = []
@@ -386,16 +305,20 @@ class Explainer(PickledFields):
             people.append(_People(neighbors, n_for, len(some) - n_for))
         return people, near.estimated
 
-    def _alike(self, state: UserState, other: int, item: int) -> tuple[str, str] | None:
+    def _alike(self, state: UserState, other: int, item: int, variety: Variety) -> tuple[str, str] | None:
         """Return the titles of the two items, one that the user likes and one of another, that connect them.
 
         If both like an item, it is the one on which most preference stays in the transport plan between them;
-        of several, the one that fewest people like. Otherwise it is the nearest pair that is near.
+        of several, the one that fewest people like, or one that a list has not named yet. Otherwise it is the
+        nearest pair that is near.
         """
         data, label = self.data, self.data.catalog.label
         items, values = data.ratings.row(other)
         liked = likes_among(values, self.co_likes.means[other], data.ratings.scale) & (items != item)
-        theirs, own = items[liked], _likes(data, state)
+        own, scale = _likes(data, state), data.ratings.scale
+        if not scale.implicit:  # "likes it as you do" is not said of a 3 of 5
+            own, liked = own & (state.given > scale.middle), liked & (values > scale.middle)
+        theirs = items[liked]
         mine = state.rated[own]
         if not len(mine) or not len(theirs):
             return None
@@ -403,9 +326,10 @@ class Explainer(PickledFields):
         weight_of_theirs = values[liked] / values.sum()
         _, a, b = np.intersect1d(mine, theirs, assume_unique=True, return_indices=True)
         if len(a):
-            stays = np.minimum(weight_of_mine[a], weight_of_theirs[b])
-            best = np.lexsort((self.co_likes.n_likes[mine[a]], -stays))[0]
-            return label(int(mine[a[best]])), label(int(mine[a[best]]))
+            stays, shared = np.minimum(weight_of_mine[a], weight_of_theirs[b]), mine[a]
+            order = np.lexsort((self.co_likes.n_likes[shared], -stays))
+            (best,) = variety.choose(shared[order].tolist(), stays[order].tolist(), 1)
+            return (label(int(shared[order[best]])),) * 2
         geometry = geometry_if(data, False)
         if geometry is None:
             return None
@@ -418,6 +342,20 @@ class Explainer(PickledFields):
         if distances[i, j] > self._limits_of(geometry, mine[[i]])[0, 0]:
             return None
         return label(int(mine[i])), label(int(theirs[j]))
+
+
+def _because(own: Sequence[Sequence[OwnRating]], words: Words) -> list[tuple[OwnRating, ...]]:
+    """Return the own ratings that the sentences for each item name.
+
+    A 3 of 5 may be a like for somebody who gives few points. But as a reason it convinces nobody, so it is
+    named only if the whole list has no better one.
+    """
+    high = [[one for one in some if words.is_high(one.rating)] for some in own]
+    variety, named = Variety(len(own)), []
+    for some in high if any(high) else own:
+        best = variety.choose([one.item for one in some], [one.value for one in some], OWN)
+        named.append(tuple(some[k] for k in best))
+    return named
 
 
 class _People(NamedTuple):
@@ -449,11 +387,6 @@ def _distances(geometry: ItemGeometry, items: Ints, others: Ints | None) -> Floa
     if (geometry.similarity_at(distances.max(axis=1, initial=0.0)) <= 0).any():
         distances[geometry.similarity_at(distances) <= 0] = np.nan
     return distances
-
-
-def liked_together(n_both: Ints, lift: Floats) -> Bools:
-    """Return which items are liked together, given how many like both and how many times chance that is."""
-    return np.asarray((n_both >= BOTH) & (lift >= LIFT))
 
 
 def _given(ratings: Ratings, users: Ints, items: Ints) -> tuple[Ints, Ints, Floats]:

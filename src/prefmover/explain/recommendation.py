@@ -191,8 +191,8 @@ class RecommendationExplanation(Tabular):
 
     @property
     def person(self) -> NeighborRating | None:
-        """The person whom a sentence names: the first in favor who is connected to the user, if any."""
-        adding = [one for one in self.in_favor if one.value >= LEAST]
+        """The person whom a sentence names: the first with a high rating who is connected to the user."""
+        adding = [one for one in self.in_favor if one.value >= LEAST and self.words.is_high(one.rating)]
         if self.n_like_minded == 1:
             return adding[0] if adding else None
         return next((one for one in adding if one.alike), None)

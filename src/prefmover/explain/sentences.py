@@ -56,7 +56,9 @@ def votes(e: RecommendationExplanation, words: Words) -> str:
     if one:
         return f"{who} {liked}" if e.n_for else f"{who} did not like it"
     if e.n_for and e.n_against:
-        return f"of {who}, {e.n_for} {liked} and {e.n_against} did not"
+        few = "but of", f"only {e.n_for}"
+        of, n_for = few if e.n_against > e.n_for else ("of", e.n_for)
+        return f"{of} {who}, {n_for} {liked} and {e.n_against} did not"
     return f"of {who}, {e.n_for} {liked}" if e.n_for else f"of {who}, {e.n_against} did not like it"
 
 

@@ -117,6 +117,10 @@ class Words:
         """Whether people did something, so that there are no opinions."""
         return self.scale.implicit
 
+    def is_high(self, rating: float) -> bool:
+        """Whether a rating is above the middle of the scale, so that it convinces somebody as a reason."""
+        return self.implicit or rating > self.scale.middle
+
     @property
     def do(self) -> str:
         """The verb in "as you do"."""
