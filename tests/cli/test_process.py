@@ -150,3 +150,18 @@ def test_stdout_is_only_data():
         check=True,
     )
     assert json.loads(done.stdout)["user"] == "petra-h"
+
+
+@pytest.mark.parametrize("words", [[], ["--json"]], ids=["text", "JSON"])
+def test_a_pipe_that_cannot_take_every_character(tmp_path, words):
+    """As on Windows, where it takes the characters of one part of the world."""
+    (tmp_path / "stars.csv").write_text("who,film,stars\nann,Alien,5\nŌkami,Alien,4\n", encoding="utf-8")
+    command = [*PREFMOVER, "explain", "--ratings", "stars.csv", "--measure", "jaccard", "--user", "ann"]
+    done = subprocess.run(
+        [*command, "--other", "Ōkami", *words], cwd=tmp_path, capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "cp1252", "PYTHONUTF8": "0"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    out = done.stdout.decode("cp1252")
+    assert "\\u014ckami" in out
+    assert not words or "Ōkami" in str(json.loads(out))

@@ -28,6 +28,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import io
 import json as json_format
 import os
 import sys
@@ -365,5 +366,7 @@ def _options(
 def main(args: Sequence[str] | None = None) -> None:
     """Run the command line and exit; this is the ``prefmover`` script."""
     command = typer.main.get_command(app)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a pipe on Windows has no ↔; in JSON, \u2194 is the same
+        sys.stdout.reconfigure(errors="backslashreplace")
     with prompt_interrupts():
         command.main(args=sys.argv[1:] if args is None else list(args), prog_name="prefmover")

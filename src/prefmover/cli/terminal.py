@@ -178,7 +178,8 @@ class Output(NamedTuple):
         """Print the data or the lines, and end the command if the exit code is not 0."""
         if as_json:  # NaN becomes null
             data = _plain(self.data() if callable(self.data) else self.data)
-            text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
+            plain = (sys.stdout.encoding or "utf-8").casefold() not in ("utf-8", "utf8")
+            text = json.dumps(data, indent=2, ensure_ascii=plain, allow_nan=False)
             typer.echo("\n".join(CONTROL.sub(_escape, line) for line in text.split("\n")))
         else:
             for line in [self.heading] if isinstance(self.heading, str) else self.heading:

@@ -67,13 +67,14 @@ class RunFolder:
         except Timeout:
             holder = "another process"
             with contextlib.suppress(OSError):
-                holder = " ".join(note.read_text(errors="replace").split()) or holder
+                holder = " ".join(note.read_text(encoding="utf-8", errors="replace").split()) or holder
             raise InputError(
                 f"{self.path} is in use by {holder}; wait for it to end, or choose another folder"
             ) from None
         try:
             with contextlib.suppress(OSError):  # only information for others
-                note.write_text(f"process {os.getpid()} on {platform.node() or 'this machine'}\n")
+                holder = f"process {os.getpid()} on {platform.node() or 'this machine'}\n"
+                note.write_text(holder, encoding="utf-8")
             for folder in (self.path, self.path / "records"):
                 atomic.remove_stale_files(folder)
             yield

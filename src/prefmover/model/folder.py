@@ -27,6 +27,7 @@ import reprlib
 import shutil
 import struct
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from importlib.metadata import version
 from os import PathLike
@@ -175,7 +176,8 @@ def write(
                 if old.is_dir() and not old.is_symlink():
                     shutil.rmtree(old, ignore_errors=True)
                 else:
-                    old.unlink(missing_ok=True)
+                    with suppress(PermissionError):  # mapped, on Windows: a later save removes it
+                        old.unlink(missing_ok=True)
     return path
 
 
@@ -198,7 +200,13 @@ def _write_file(folder: Path, unfinished: Path, role: str, writer: Callable[[Pat
     digest, size = _sha256(unfinished), unfinished.stat().st_size
     name = f"{role}-{digest[:16]}.{'safetensors' if role == 'arrays' else 'parquet'}"
     _sync(unfinished)
-    unfinished.replace(folder / name)
+    try:
+        unfinished.replace(folder / name)
+    except (
+        PermissionError
+    ):  # on Windows, nothing replaces a file that is mapped, such as this model's
+        if not (folder / name).is_file() or _sha256(folder / name) != digest:
+            raise
     return StoredFile(name=name, size=size, sha256=digest)
 
 
@@ -371,8 +379,8 @@ def _sha256(path: Path) -> str:
 def _sync(path: Path) -> None:
     """Wait until a file, or the list of files in a folder, is on the disk."""
     if path.is_dir() and os.name == "nt":
-        return  # Windows cannot do this for folders
-    handle = os.open(path, os.O_RDONLY)
+        return  # Windows cannot do this for folders, and for files only with the right to write
+    handle = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

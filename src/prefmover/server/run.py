@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from types import FrameType
 from typing import Protocol
@@ -118,7 +118,9 @@ def listen(settings: Settings) -> socket.socket:
         raise InputError(f"host {settings.host!r} is unknown; give an address of this machine") from None
     bound = socket.socket(family, kind, protocol)
     try:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Windows lets several programs listen on one port with the option that others need after a restart.
+        alone = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
+        bound.setsockopt(socket.SOL_SOCKET, alone, 1)
         bound.bind(address)
     except OSError as error:
         bound.close()
@@ -144,7 +146,8 @@ def _allow_files(n: int) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < n:
         allowed = n if hard == resource.RLIM_INFINITY else min(n, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+        with suppress(ValueError, OSError):  # macOS names no limit and has one
+            resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
 
 
 class Server(uvicorn.Server):
