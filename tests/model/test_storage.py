@@ -4,6 +4,7 @@ import json
 import os
 import pickle
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -69,6 +70,26 @@ def test_saving_again_replaces_and_leaves_nothing_behind(tmp_path):
     save(folder, 2.0)
     assert model_folder.read(folder).header.facts == {"number": 2.0}
     assert len(list(folder.iterdir())) == 4
+
+
+def test_saving_over_files_that_nothing_may_replace(tmp_path, monkeypatch):
+    """As on Windows, where the model that is saved maps the files of the folder."""
+    folder = save(tmp_path / "m")
+    before, replace, unlink = sorted(folder.iterdir()), Path.replace, Path.unlink
+
+    def refuse(path, *args, **options):
+        target = Path(args[0]) if args else path
+        if target.suffix == ".safetensors" and target.exists():
+            raise PermissionError(13, "mapped", str(target))
+        return (replace if args else unlink)(path, *args, **options)
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    monkeypatch.setattr(Path, "unlink", refuse)
+    assert sorted(save(folder).iterdir()) == before
+    save(folder, 2.0)  # the old arrays stay until a later save
+    monkeypatch.undo()
+    assert model_folder.read(folder).header.facts == {"number": 2.0}
+    assert len(list(save(folder, 3.0).iterdir())) == 4
 
 
 @pytest.mark.parametrize("older", [False, True], ids=["new", "over an older one"])

@@ -202,9 +202,7 @@ def _write_file(folder: Path, unfinished: Path, role: str, writer: Callable[[Pat
     _sync(unfinished)
     try:
         unfinished.replace(folder / name)
-    except (
-        PermissionError
-    ):  # on Windows, nothing replaces a file that is mapped, such as this model's
+    except PermissionError:  # on Windows, nothing replaces a file that is mapped, such as this model's
         if not (folder / name).is_file() or _sha256(folder / name) != digest:
             raise
     return StoredFile(name=name, size=size, sha256=digest)
