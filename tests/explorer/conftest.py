@@ -11,7 +11,8 @@ import pytest
 
 from prefmover import Dataset, Ratings, Recommender, datasets
 from prefmover.server.served import ServedModel
-from tests.server.conftest import listening, with_title
+from tests.model.conftest import with_title
+from tests.server.conftest import listening
 from tools.programs import FLAGS, MISSING, find_chromium
 
 AUDIT = (Path(__file__).parent / "audit.js").read_text()

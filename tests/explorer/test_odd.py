@@ -11,7 +11,8 @@ from playwright.sync_api import expect
 from prefmover import Recommender
 from prefmover.server.served import ServedModel
 from tests.explorer.conftest import DESKTOP, PHONE, VIEWER
-from tests.server.conftest import listening, small_data, with_title
+from tests.model.conftest import with_title
+from tests.server.conftest import listening, small_data
 
 pytestmark = pytest.mark.slow
 

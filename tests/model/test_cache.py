@@ -9,7 +9,7 @@ from prefmover import Dataset, KNNRecommender, Recommender, datasets
 from prefmover.dataset import geometry_from_ratings
 from prefmover.execution.jit import kernel_folder
 from prefmover.model import cache
-from tests.server.conftest import with_title
+from tests.model.conftest import with_title
 
 
 @pytest.fixture

@@ -9,25 +9,15 @@ import numpy as np
 import pytest
 
 from prefmover import Dataset, ItemGeometry, Ratings, Recommender, datasets
-from prefmover.items.catalog import Catalog
 from prefmover.server.run import Server, address, listen
 from prefmover.server.served import ServedModel
 from prefmover.server.service import Service, warm_up
 from prefmover.server.settings import Settings
+from tests.model.conftest import with_title
 
 NEAR = "/api/v1/neighbors"
 ONE = {"ratings": [{"item": "alien-1979", "rating": 5}]}
 HOSTILE = "<script>alert('film')</script>"
-
-
-def with_title(data, item, title):
-    """Return a data set in which one item has another title."""
-    items, position = data.catalog, data.ratings.item_position(item)
-    titles, years = list(items.titles), items.years.copy()
-    titles[position], years[position] = title, 0
-    catalog = Catalog(items.ids, titles, years, items.genres)
-    nouns = {"user_noun": data.user_noun, "item_noun": data.item_noun}
-    return Dataset(data.ratings, data.geometry, catalog, name=data.name, **nouns)
 
 
 def small_data(users, items, ratings, vectors, **options):
