@@ -123,7 +123,8 @@ HEAD = ("best peer that knows content", "best peer that knows ratings only", "be
 def lists_short() -> str:
     """Return the README's table of lists, what speaks against the default first."""
     rows = []
-    for folder, data in DATASETS.items():
+    for folder in finished():
+        data = DATASETS[folder]
         for share in (0.1, 0.3, 0.8):
             here, one = of(folder)[share], outcomes()[folder, share]
             row = [f"{data}, {share:.0%}", here["default"].spread(3), *one.rivals.text(3), one.relative]
@@ -220,6 +221,22 @@ def steps(folder: str) -> str:
     return table([DATASETS[folder], *(f"{share:.0%}" for share in run)], rows)
 
 
+def parts(folder: str) -> str:
+    """Return what nDCG@10 of the default loses without each of its parts; stars as in :func:`steps`."""
+    run, without = of(folder), cells(f"parts/{folder}", "ranking", 10)
+    names = list(dict.fromkeys(name for here in without.values() for name in here))
+    pairs = [run[share]["default"].paired(without[share][name]) for name in names for share in without]
+    tests = [b.against(a) for a, b in pairs]
+    texts = [
+        signed(difference) + deviation(b.repeats - a.repeats) + ("*" if p < LEVEL else "")
+        for (a, b), (difference, _), p in zip(pairs, tests, holm([p for _, p in tests]), strict=True)
+    ]
+    rows = [
+        [name.partition(":")[2], *texts[k * len(without) :][: len(without)]] for k, name in enumerate(names)
+    ]
+    return table([DATASETS[folder], *(f"{share:.0%}" for share in without)], rows)
+
+
 def lists_outcome() -> str:
     """Return in how many cells the default wins, ties and loses against the best of all others."""
     counts = {"wins": 0, "ties": 0, "loses": 0}
@@ -254,5 +271,6 @@ BLOCKS: dict[str, Callable[..., str]] = {
     "new-users": new_users,
     "fairness": fairness,
     "steps": steps,
+    "parts": parts,
 }
 VALUES: dict[str, Callable[..., str]] = {"lists-outcome": lists_outcome, "budget": budget, "trials": trials}

@@ -181,7 +181,8 @@ class Recommender(BaseRecommender):
         """Return the settings that were given, or those that a search begins with."""
         row, start = similarity.measure, self.ranking
         if isinstance(start, str):
-            start = RankingSettings()
+            # The strengths of implicit feedback are never centered.
+            start = RankingSettings(likes="given" if similarity.data.ratings.scale.implicit else "centered")
         if similarity.data.geometry is None:
             start = replace(start, features=0.0, content=0.0)
         if start.weight is None:

@@ -77,7 +77,8 @@ ARRAYS: dict[str, Array] = {
     "ranking.user_weights": Array(np.float32, ("rank of the ranking", "items")),
     "ranking.modeled": Array(np.int64, ("modeled",), below="items"),
     "ranking.features": Array(np.float32, ("features of the item side", "modeled")),
-    "ranking.factors": Array(np.float32, ("items", "factors")),
+    # x · v is about 1 for an item that a user has rated; far above any that a fit makes, its square is finite.
+    "ranking.factors": Array(np.float32, ("items", "factors"), largest=1e6),
     "ranking.right": Array(np.float32, ("rows of the item side", "modeled")),
     "ranking.diagonal": Array(np.float32, ("modeled",)),
     **_kernel("rating.kernel", "users", "landmarks", "rank of the users"),
@@ -219,7 +220,7 @@ def fitted_facts(model: Estimator) -> dict[str, Any]:
     if isinstance(ranker := model._ranker, TwoSidedRanker):
         facts["adds"] = ranker.adds
         if ranker.factors is not None:
-            facts["factors"] = {name: getattr(ranker.factors, name) for name in ("unit", "unrated", "scale")}
+            facts["factors"] = {name: getattr(ranker.factors, name) for name in ("unit", "penalty", "scale")}
     if calibration is not None:
         facts["calibration"] = {**asdict(calibration), "coefficients": calibration.coefficients.tolist()}
     return facts
@@ -323,7 +324,7 @@ def _ranker(
 ) -> TwoSidedRanker:
     numbers: dict[str, Any] = {"adds": facts.get("adds")}
     if settings.factors:
-        numbers |= {name: (facts.get("factors") or {}).get(name) for name in ("unit", "unrated", "scale")}
+        numbers |= {name: (facts.get("factors") or {}).get(name) for name in ("unit", "penalty", "scale")}
     for name, number in numbers.items():
         if not isinstance(number, float) or not np.isfinite(number):
             raise InputError(f"{name} is damaged: {number!r} is not a finite number")

@@ -4,18 +4,18 @@ Every item j has a vector :math:`v_j` of :data:`N_FACTORS` numbers, and every us
 confidences c, the ratings divided by their mean, the fit minimizes
 
 .. math:: \sum_{u} \sum_{j \in I_u} c_{uj} (1 - x_u \cdot v_j)^2 + \alpha \sum_{u, j} (x_u \cdot v_j)^2
-          + \sum_u \lambda_u |x_u|^2 + \sum_j \lambda_j |v_j - W t_j|^2 ,
+          + \lambda \sum_u |x_u|^2 + \lambda \sum_j |v_j - W t_j|^2 ,
 
 by solving for users and items in turn (Hu, Koren and Volinsky, ICDM 2008). What a user has not rated counts
-as a 0 with the small weight α. Penalties grow with the ratings: λ_u = λ (Σ_j c_uj + α n), where n items have
-ratings. This is what makes it as good as newer models (Rendle et al., RecSys 2022). An item's vector is drawn
-to what its features t_j say, W t_j, so that an item with one rating has a sensible one.
+as a 0 with the small weight α. The penalty λ is chosen on held-out ratings: the same for everybody, so that few
+ratings move a vector less than many. An item's vector is drawn to what its features t_j say, W t_j, so that an
+item with one rating has a sensible one.
 
 Given the items, a user's vector is a function of the user's ratings alone. So guests are treated as users
 are, and the score is a sum over the items that the user has rated, which are its reasons:
 
 .. math:: x_u \cdot v_j = \sum_{i \in I_u} c_{ui} \, v_i^T A_u^{-1} v_j, \qquad
-          A_u = \alpha V^T V + \sum_{i \in I_u} c_{ui} v_i v_i^T + \lambda_u I .
+          A_u = \alpha V^T V + \sum_{i \in I_u} c_{ui} v_i v_i^T + \lambda I .
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from prefmover.predict.solver import sum_rows
 __all__ = ["TasteFactors"]
 
 N_FACTORS = 32
-PENALTY = 0.03  # λ
+UNRATED = 0.1  # α
 N_ROUNDS = 12
 CONTENT_PENALTY = 0.2  # of W, in units of the mean square of the features' columns
 BLOCK_ROWS, BLOCK_OTHERS = 2**12, 2**16  # that are solved, or summed over, at once
@@ -48,7 +48,7 @@ class TasteFactors(PickledFields):
     --------
     >>> from scipy.sparse import csr_array
     >>> seen = csr_array([[1.0, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 0, 0]])
-    >>> factors = TasteFactors.fit(seen, unrated=0.1)
+    >>> factors = TasteFactors.fit(seen, penalty=1.0)
     >>> scores = factors.scores(seen)[3]  # of who has seen the first
     >>> bool(scores[1] > 5 * abs(scores[2]))
     True
@@ -56,14 +56,14 @@ class TasteFactors(PickledFields):
 
     vectors: Singles  # (n_items, N_FACTORS) v; 0 for items without ratings
     unit: float  # the mean rating, by which ratings are divided
-    unrated: float  # α
+    penalty: float  # λ
     scale: float = 1.0  # what scores are multiplied by
 
     @classmethod
     def fit(
         cls,
         ratings: Sparse,
-        unrated: float,
+        penalty: float,
         features: Singles | None = None,
         seed: int = 0,
         n_threads: int | None = None,
@@ -73,26 +73,23 @@ class TasteFactors(PickledFields):
         unit = float(ratings.data.mean()) if ratings.nnz else 1.0
         confidence = (ratings / (unit or 1.0)).tocsr()
         by_item = confidence.T.tocsr()
-        raters, rated = (np.flatnonzero(np.diff(one.indptr)) for one in (confidence, by_item))
+        rated = np.flatnonzero(np.diff(by_item.indptr))
         V = np.zeros((n_items, N_FACTORS))
         V[rated] = np.random.default_rng(seed).normal(0.0, 0.1 / N_FACTORS**0.5, (len(rated), N_FACTORS))
         T = None if features is None else features.T.astype(np.float64)
-        by_users = PENALTY * (confidence.sum(axis=1) + unrated * len(rated))
-        by_items = PENALTY * (by_item.sum(axis=1) + unrated * len(raters))
         for _ in range(N_ROUNDS if ratings.nnz else 0):
-            X = _solved(confidence, V, unrated * (V.T @ V), by_users, None, n_threads)
-            prior = _from_content(T, V, by_items)
-            solved = _solved(by_item, X, unrated * (X.T @ X), by_items, prior, n_threads)
+            X = _solved(confidence, V, UNRATED * (V.T @ V), penalty, None, n_threads)
+            prior = _from_content(T, V)
+            solved = _solved(by_item, X, UNRATED * (X.T @ X), penalty, prior, n_threads)
             V[rated] = solved[rated]
-        return cls(V.astype(np.float32), unit or 1.0, unrated)
+        return cls(V.astype(np.float32), unit or 1.0, penalty)
 
     def users(self, rows: Sparse, n_threads: int | None = None) -> Singles:
         """Return the vectors x of users with these ratings, (n, N_FACTORS)."""
         confidence, vectors = (rows / self.unit).tocsr(), self.vectors
-        penalties = PENALTY * (confidence.sum(axis=1) + self.unrated * self._n_rated)
         if rows.shape[0] == 1:  # only the items of one user are looked at
             confidence, vectors = confidence[:, rows.indices], vectors[rows.indices]
-        X = _solved(confidence, vectors, self._everywhere, penalties, None, n_threads)
+        X = _solved(confidence, vectors, self._everywhere, self.penalty, None, n_threads)
         return X.astype(np.float32)
 
     def scores(self, rows: Sparse, items: Ints | None = None, n_threads: int | None = None) -> Singles:
@@ -105,19 +102,14 @@ class TasteFactors(PickledFields):
         V, confidence = self.vectors.astype(np.float64), row.data / self.unit
         rated = V[row.indices]
         A = self._everywhere + (rated * confidence[:, None]).T @ rated
-        A[np.diag_indices_from(A)] += PENALTY * (confidence.sum() + self.unrated * self._n_rated)
+        A[np.diag_indices_from(A)] += self.penalty
         return np.asarray(self.scale * confidence[:, None] * (rated @ np.linalg.solve(A, V[items].T)))
 
     @cached_property
     def _everywhere(self) -> Floats:
         """α VᵀV, what all items add to the equations of every user."""
         V = self.vectors.astype(np.float64)
-        return np.asarray(self.unrated * (V.T @ V))
-
-    @cached_property
-    def _n_rated(self) -> int:
-        """The number of items with ratings."""
-        return int(np.count_nonzero(self.vectors.any(axis=1)))
+        return np.asarray(UNRATED * (V.T @ V))
 
     def with_items(self, n_items: int) -> Self:
         """Return the factors with more items, the last, which nobody has rated."""
@@ -125,21 +117,20 @@ class TasteFactors(PickledFields):
         return replace(self, vectors=np.concatenate([self.vectors, none]))
 
 
-def _from_content(features: Floats | None, V: Floats, penalties: Floats) -> Floats | None:
+def _from_content(features: Floats | None, V: Floats) -> Floats | None:
     """Return W t_j of all items, where W is the ridge regression of their vectors on their features."""
     if features is None:
         return None
-    weighted = features * penalties[:, None]
-    gram = weighted.T @ features
+    gram = features.T @ features
     gram[np.diag_indices_from(gram)] += CONTENT_PENALTY * np.diagonal(gram).mean() + 1e-9
-    return np.asarray(features @ np.linalg.solve(gram, weighted.T @ V))
+    return np.asarray(features @ np.linalg.solve(gram, features.T @ V))
 
 
 def _solved(
     confidence: Sparse,
     others: Floats | Singles,
     everywhere: Floats,
-    penalties: Floats,
+    penalty: float,
     prior: Floats | None,
     n_threads: int | None,
 ) -> Floats:
@@ -157,9 +148,9 @@ def _solved(
         A = np.empty((size, k, k))
         A[:, a, b] = A[:, b, a] = moments
         A += everywhere
-        A[:, np.arange(k), np.arange(k)] += np.maximum(penalties[block, None], 1e-9)
+        A[:, np.arange(k), np.arange(k)] += penalty
         right = targets.astype(np.float64)
         if prior is not None:
-            right += penalties[block, None] * prior[block]
+            right += penalty * prior[block]
         out[block] = np.linalg.solve(A, right[:, :, None])[:, :, 0]
     return out

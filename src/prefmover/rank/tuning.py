@@ -89,7 +89,7 @@ LADDERS: dict[str, tuple[Any, ...]] = {
     "item_penalty": (5.0, 15.0, 50.0, 150.0, 500.0, 1500.0, 5000.0, 15000.0, None),
     "user_penalty": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, None),
     "factors": (0.0, 0.1, 0.3, 1.0, 3.0),
-    "unrated": (0.01, 0.03, 0.1, 0.3, 1.0),
+    "factor_penalty": (1.5, 3.0, 6.0, 12.0, 24.0, 48.0),
     "popularity": (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0),
     "features": (0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0),
     "content": (0.0, 0.1, 0.3, 1.0, 3.0),
@@ -232,7 +232,7 @@ class _Search:
         before, has_rate = None, (self.start.weight or "").startswith("exponential")
         while before != self.best and len(self.values) < limit:
             before = self.best
-            for taken in LIKES:
+            for taken in LIKES[LIKES.index(self.start.likes) :]:
                 self.improves(replace(self.best, likes=taken))
             for name, ladder in LADDERS.items():
                 if name in ("features", "content") and not has_geometry:
@@ -241,7 +241,7 @@ class _Search:
                     continue
                 if name in ("features", "discount") and self.best.item_penalty is None:
                     continue
-                if name == "unrated" and not self.best.factors:
+                if name == "factor_penalty" and not self.best.factors:
                     continue
                 if len(self.values) < limit:
                     self.walk(name, ladder)
@@ -274,14 +274,14 @@ class _Trials:
 
     def ndcg(self, s: RankingSettings, n: int = N) -> float:
         """Return the mean nDCG@n of the judged users, with the two sides that a fit would have."""
-        items = replace(s, weight=None, user_penalty=None, popularity=0.0, factors=0.0, unrated=0.0)
+        items = replace(s, weight=None, user_penalty=None, popularity=0.0, factors=0.0, factor_penalty=1.0)
         side = self._last(self._item_side, items)
         kernel, likes = self._last(self._kernel, s.weight), self._last(self._likes, s.likes)
         user_side = fit_user_side(likes, side, kernel, s.user_penalty, self.n_threads)
         popular = np.bincount(likes.indices, likes.data, likes.shape[1]).astype(np.float32)
         popular *= np.float32(everybody_adds(likes, s))
         unit = np.float32(mean_squared_like(likes) ** 0.5)
-        factors = self._last(self._factors, s.unrated) if s.factors else None
+        factors = self._last(self._factors, s.factor_penalty) if s.factors else None
         step, values = np.float32(STEP) * unit, []
         for block in slices(len(self.part.users), BLOCK_USERS):
             users = self.part.users[block]
@@ -305,9 +305,9 @@ class _Trials:
     def _likes(self, taken: Likes) -> Any:
         return likes_from(self.data.ratings, taken)
 
-    def _factors(self, unrated: float) -> Singles:
+    def _factors(self, penalty: float) -> Singles:
         """Return the scores of taste factors for the judged users."""
-        factors = fit_factors(self.data, unrated, self.n_threads)
+        factors = fit_factors(self.data, penalty, self.n_threads)
         return factors.scores(self.data.ratings.matrix[self.part.users], n_threads=self.n_threads)
 
     def _item_side(self, s: RankingSettings) -> ItemSide:

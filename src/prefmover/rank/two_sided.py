@@ -94,8 +94,8 @@ class RankingSettings:
     factors
         What scores of taste factors are multiplied by, in units of the root mean squared like; see
         :mod:`prefmover.rank.factors`. 0 leaves them out.
-    unrated
-        α of the taste factors: how much it says that a user has not rated an item.
+    factor_penalty
+        λ of the taste factors, in mean ratings.
     popularity
         What the most liked item gets for that, in units of the root mean squared like; others get less in
         proportion to the sum of their likes.
@@ -109,7 +109,7 @@ class RankingSettings:
     weight: str | None = None
     user_penalty: float | None = 10.0
     factors: float = 0.3
-    unrated: float = 0.1
+    factor_penalty: float = 6.0
     popularity: float = 0.03
 
     def __post_init__(self) -> None:
@@ -117,14 +117,15 @@ class RankingSettings:
             raise InputError(f"likes is {self.likes!r}; choose one of {', '.join(LIKES)}")
         if self.weight is not None:
             weight(self.weight)
-        for name in ("discount", "features", "content", "factors", "unrated", "popularity"):
+        for name in ("discount", "features", "content", "factors", "popularity"):
             value = getattr(self, name)
             if not 0 <= value < np.inf:
                 raise InputError(f"{name} is {value!r}; give a number from 0")
-        for name in ("item_penalty", "user_penalty"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < np.inf:
-                raise InputError(f"{name} is {value!r}; give a number above 0, or None to leave the side out")
+        for name in ("item_penalty", "user_penalty", "factor_penalty"):
+            value, may_be_none = getattr(self, name), name != "factor_penalty"
+            if (value is None and not may_be_none) or (value is not None and not 0 < value < np.inf):
+                leave_out = ", or None to leave the side out" if may_be_none else ""
+                raise InputError(f"{name} is {value!r}; give a number above 0{leave_out}")
 
 
 def mean_squared_like(likes: Sparse) -> float:
@@ -264,12 +265,12 @@ def fit_item_side(
     return ItemSide.fit(rows, penalty, features, content)
 
 
-def fit_factors(data: Dataset, unrated: float, n_threads: int | None = None) -> TasteFactors:
+def fit_factors(data: Dataset, penalty: float, n_threads: int | None = None) -> TasteFactors:
     """Return the taste factors of the ratings of a data set, with the features of its items."""
     ratings, geometry, features = data.ratings, data.geometry, None
     if geometry is not None and ratings.n_ratings:
         features = feature_rows(geometry, np.unique(ratings.matrix.indices).astype(np.int64))
-    return TasteFactors.fit(ratings.matrix, unrated, features, n_threads=n_threads)
+    return TasteFactors.fit(ratings.matrix, penalty, features, n_threads=n_threads)
 
 
 def fit_user_side(
@@ -313,7 +314,7 @@ class TwoSidedRanker(Ranker):
         adds, factors = everybody_adds(likes, settings), None
         if settings.factors:
             scale = settings.factors * mean_squared_like(likes) ** 0.5
-            factors = replace(fit_factors(data, settings.unrated, n_threads), scale=scale)
+            factors = replace(fit_factors(data, settings.factor_penalty, n_threads), scale=scale)
         return cls(similarity, similar, settings, own_values, item_side, user_side, adds, factors)
 
     @property

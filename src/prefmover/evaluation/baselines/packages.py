@@ -23,6 +23,7 @@ from prefmover.dataset import Dataset
 from prefmover.errors import MissingExtraError, install_command
 from prefmover.evaluation.baselines.content import item_vectors
 from prefmover.evaluation.baselines.rankers import Scorer, Values, interactions
+from prefmover.rank.tuning import MAX_ITEMS
 
 
 def require(module: str) -> Any:
@@ -137,10 +138,14 @@ def ials(
 ) -> Scorer:
     """Return iALS of irspack: ``alpha0`` weighs what was not rated, ``reg`` is the penalty.
 
-    Ratings weigh 1 in the mean, so that the same settings suit all values.
+    Ratings weigh 1 in the mean, so that the same settings suit all values. irspack multiplies the penalty of a
+    user by the sum of the ratings and ``alpha0`` for each item. A search sees at most ``MAX_ITEMS`` items; in a
+    larger catalog, the penalty of a user with as many ratings as others is that of so many items.
     """
     X = _plain(interactions(data.ratings, values), np.float64)
     X.data /= X.data.mean() if X.nnz else 1.0
+    mean, n_items = X.nnz / max(X.shape[0], 1), X.shape[1]
+    reg *= (mean + alpha0 * min(n_items, MAX_ITEMS)) / (mean + alpha0 * n_items)
     model = require("irspack.recommenders").IALSRecommender(
         X, factors, alpha0, reg, nu=1.0, random_seed=seed, n_threads=n_threads, **content
     )
