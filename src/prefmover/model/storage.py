@@ -77,7 +77,7 @@ ARRAYS: dict[str, Array] = {
     "ranking.user_weights": Array(np.float32, ("rank of the ranking", "items")),
     "ranking.modeled": Array(np.int64, ("modeled",), below="items"),
     "ranking.features": Array(np.float32, ("features of the item side", "modeled")),
-    # x · v is about 1 for an item that a user has rated; far above any that a fit makes, its square is finite.
+    # x · v is about 1 for an item that a user has rated. A product of such numbers is finite.
     "ranking.factors": Array(np.float32, ("items", "factors"), largest=1e6),
     "ranking.right": Array(np.float32, ("rows of the item side", "modeled")),
     "ranking.diagonal": Array(np.float32, ("modeled",)),

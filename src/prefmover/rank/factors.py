@@ -7,9 +7,9 @@ confidences c, the ratings divided by their mean, the fit minimizes
           + \lambda \sum_u |x_u|^2 + \lambda \sum_j |v_j - W t_j|^2 ,
 
 by solving for users and items in turn (Hu, Koren and Volinsky, ICDM 2008). What a user has not rated counts
-as a 0 with the small weight α. The penalty λ is chosen on held-out ratings: the same for everybody, so that few
-ratings move a vector less than many. An item's vector is drawn to what its features t_j say, W t_j, so that an
-item with one rating has a sensible one.
+as a 0 with the small weight α. The penalty λ is chosen on held-out ratings. It is the same for everybody, so
+that few ratings move a vector less than many. An item's vector is drawn to what its features t_j say, W t_j,
+so that an item with one rating has a sensible one.
 
 Given the items, a user's vector is a function of the user's ratings alone. So guests are treated as users
 are, and the score is a sum over the items that the user has rated, which are its reasons:

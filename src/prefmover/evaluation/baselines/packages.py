@@ -138,9 +138,9 @@ def ials(
 ) -> Scorer:
     """Return iALS of irspack: ``alpha0`` weighs what was not rated, ``reg`` is the penalty.
 
-    Ratings weigh 1 in the mean, so that the same settings suit all values. irspack multiplies the penalty of a
-    user by the sum of the ratings and ``alpha0`` for each item. A search sees at most ``MAX_ITEMS`` items; in a
-    larger catalog, the penalty of a user with as many ratings as others is that of so many items.
+    Ratings weigh 1 in the mean, so that the same settings suit all values. irspack multiplies the penalty of
+    a user by the sum of the ratings and ``alpha0`` for each item. A search sees at most ``MAX_ITEMS`` items;
+    in a larger catalog, the penalty of a user with a mean number of ratings is that of so many items.
     """
     X = _plain(interactions(data.ratings, values), np.float64)
     X.data /= X.data.mean() if X.nnz else 1.0
