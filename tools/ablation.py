@@ -1,6 +1,6 @@
 """What each part of the default model adds: the model with the settings that it chose, without the part.
 
-``python -m tools.ablation ml-100k`` reads what the default chose from the records of ``docs/results/ranking``,
+``python -m tools.ablation ml-100k`` reads what the default chose, from ``docs/results/ranking``,
 and puts records into ``docs/results/parts``. Nothing is chosen again.
 """
 
