@@ -42,7 +42,7 @@ demo: $(VENV)/.installed-demo
 serve: $(VENV)/.installed-server
 	$(BIN)/prefmover serve --dataset cinema $(SERVE)
 
-test: $(VENV)/.installed-test
+test: $(VENV)/.installed-test $(VENV)/clients/.installed
 	@$(BIN)/python tools/programs.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -m "" -n $(JOBS) --dist worksteal
 
@@ -112,6 +112,12 @@ $(VENV)/.installed-demo: pyproject.toml constraints.txt | $(BIN)/python
 
 $(VENV)/.installed-%: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --editable '.[$*]'
+	@touch $@
+
+# A generator of clients for the service, apart: it needs an older Typer.
+$(VENV)/clients/.installed: Makefile | $(BIN)/python
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip --disable-pip-version-check install --quiet openapi-python-client==0.29.1
 	@touch $@
 
 node_modules/.installed: package.json package-lock.json

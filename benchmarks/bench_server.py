@@ -13,6 +13,7 @@ The model of a data set is fitted the first time, which takes a while for ml-1m,
 
 import asyncio
 import json
+import math
 import random
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from bench import arguments, publish, table
 
 CLIENTS = (1, 8, 32)
 GUEST_CLIENTS = 4
+GUESTS = 1_000, 10_000  # distinct ones, after which the memory is compared
 TARGET = 40  # ms, p50 of recommendations for a guest with four clients on two cores
 RATINGS = 12  # of a guest, among the 200 most rated items
 
@@ -129,14 +131,16 @@ class Requests:
         )
 
 
-async def load(address: tuple[str, int], clients: int, seconds: float, request: Any) -> list[Timing]:
-    """Send requests from some clients for some time, and return the timings."""
+async def load(
+    address: tuple[str, int], clients: int, seconds: float, request: Any, most: float = math.inf
+) -> list[Timing]:
+    """Send requests from some clients for some time, or so many of them, and return the timings."""
     timings: list[Timing] = []
     end = time.perf_counter() + seconds
 
     async def client() -> None:
         connection = Connection(address)
-        while (begin := time.perf_counter()) < end:
+        while (begin := time.perf_counter()) < end and len(timings) < most:
             kind, path, body = request()
             status, _ = await connection.send(path, body)
             timings.append(Timing(kind, status, time.perf_counter() - begin))
@@ -177,7 +181,7 @@ def percentile(seconds: list[float], share: float) -> str:
     return f"{1000 * ordered[min(int(share * len(ordered)), len(ordered) - 1)]:,.1f}"
 
 
-async def measure(service: Service, seconds: float) -> dict[str, Any]:
+async def measure(service: Service, seconds: float, many_guests: bool) -> dict[str, Any]:
     address = service.address
     waited = await ready(address)
     users = [
@@ -195,8 +199,12 @@ async def measure(service: Service, seconds: float) -> dict[str, Any]:
     mixed = {n: await load(address, n, seconds, requests.any) for n in CLIENTS}
     after = await memory(address)
     guests = await load(address, GUEST_CLIENTS, min(seconds, 20.0), requests.guest_recommendations)
+    sizes: list[float] = []
+    for n in GUESTS if many_guests else ():
+        await load(address, GUEST_CLIENTS, math.inf, requests.guest_recommendations, n)
+        sizes.append(await memory(address))
     return {
-        "info": info, "ready": waited, "mixed": mixed, "guests": guests, "before": before, "after": after,
+        "many guests": sizes, "info": info, "ready": waited, "mixed": mixed, "guests": guests, "before": before, "after": after,
         "seconds": seconds,
     }  # fmt: skip
 
@@ -209,11 +217,11 @@ def main() -> None:
     ]
     if options.model_folder:
         sources = [("--model", options.model_folder)]
-    rows, kinds, guests, sizes = [], {}, [], []
+    rows, kinds, guests, sizes, grown = [], {}, [], [], ""
     for source in sources:
         print("serving", *source, file=sys.stderr)
         with Service(*source) as service:
-            result = asyncio.run(measure(service, options.seconds))
+            result = asyncio.run(measure(service, options.seconds, many_guests=source is sources[0]))
         info, mixed, new = result["info"], result["mixed"], result["guests"]
         name = f"{info['name']} ({info['n_users']:,} users, {info['n_ratings']:,} ratings)"
         by_kind: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
@@ -234,6 +242,9 @@ def main() -> None:
                 by_kind[one.kind][n].append(one.seconds)
         kinds[name] = by_kind
         sizes.append(f"{name}: {result['before']:,.0f} → {result['after']:,.0f} MiB")
+        if result["many guests"]:
+            few, many = result["many guests"]
+            grown = f"{few:,.0f} MiB after {GUESTS[0]:,} guests, {many:,.0f} MiB after {GUESTS[1]:,} more"
         times = [one.seconds for one in new]
         guests.append([name, f"{len(new)}", percentile(times, 0.5), percentile(times, 0.99), str(TARGET)])
     names = sorted({kind for some in kinds.values() for kind in some})
@@ -242,6 +253,7 @@ def main() -> None:
         f"Clients send requests of random kinds, for random users and items, for {options.seconds:g} s each.",
         table(["model", "clients", "requests/s", "p50, ms", "p99, ms", "errors"], rows),
         f"Memory of the service, before and after: {'; '.join(sizes)}.",
+        f"Memory with distinct guests, on the first of these: {grown}.",
         "p50 by kind of request, ms:",
         table(
             ["request", *(f"{model.partition(' ')[0]}, {n}" for model, n in columns)],

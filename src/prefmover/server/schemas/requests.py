@@ -67,7 +67,9 @@ class Export(Request):
 
 
 def _either(schema: dict[str, Any]) -> None:
-    schema["oneOf"] = [{"required": ["user"]}, {"required": ["ratings"]}]
+    # Not oneOf: generators of clients would make classes of both, or none at all.
+    either = {"then": {"not": {"required": ["ratings"]}}, "else": {"required": ["ratings"]}}
+    schema |= {"if": {"required": ["user"]}, **either}
     for name in ("user", "ratings"):
         schema["properties"][name].pop("default")
 
