@@ -191,7 +191,9 @@ def test_implicit_feedback_has_no_stars():
     assert named_in(why) == [["aliens", "heat"], ["bob"], []]
     because, person, counts = why.reasons
     assert not unnamed(because, "played", 7)  # 7 plays have the strength 3
-    assert not unnamed(person, "Emma", "played", 7)
+    assert not unnamed(person, "played Emma", 7)
+    pair = replace(why, neighbors=liked[2:3])
+    assert not unnamed(pair.reasons[1], "played Ran", "played Ronin")
     assert not unnamed(counts, "listeners", 20, 5)
     sentences = " ".join((*why.reasons, str(why)))
     assert "gave" not in sentences

@@ -266,7 +266,7 @@ class RecommendationExplanation(Tabular):
     def _rows(self, n: int) -> list[tuple[str, str, str]]:
         """Return name, value and meaning of each part: the n largest of each side, and the sums."""
         words = self.words
-        noun = words.strength
+        noun = words.one_of_yours
         rows = [
             (
                 f"you {text_of(words.gave(Part(one.label), one.rating))}",

@@ -39,10 +39,16 @@ def reasons(e: RecommendationExplanation, words: Words) -> tuple[Sentence, ...]:
 
 
 def connection(one: NeighborRating, words: Words) -> str:
-    """Return what connects a person to the user: "likes Heat as you do"; "" if there is nothing."""
+    """Return what connects a person to the user: "likes Heat as you do"; "" if there is nothing.
+
+    Of implicit feedback, it says what people did: "played Moby too", "played Moby as you played Air".
+    """
     if one.alike is None:
         return ""
     mine, theirs = one.alike
+    if words.implicit:
+        did = words.verb
+        return f"{did} {mine} too" if mine == theirs else f"{did} {theirs} as {words.subject} {did} {mine}"
     as_you = f"as {words.subject} {words.do}" if mine == theirs else f"as {words.subject} {words.like} {mine}"
     return f"likes {theirs} {as_you}"
 

@@ -147,9 +147,9 @@ class Words:
         return self.verb if self.implicit else "gave"
 
     @property
-    def strength(self) -> str:
-        """What one row of the data is called."""
-        return {"ratings": "rating", "counts": "count", "choices": "choice"}[self.scale.kind]
+    def one_of_yours(self) -> str:
+        """What one of a person's is called: a rating; or, of implicit feedback, an artist."""
+        return self.item_noun if self.implicit else "rating"
 
     def people(self, n: int, adjective: str = "") -> str:
         """Return a number of people, such as "40 viewers" or "1 other person"."""
