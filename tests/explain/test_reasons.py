@@ -150,12 +150,12 @@ def test_without_anything_in_common_the_nearest_pair_is_named():
     assert (part.user, part.n_common, part.alike) == ("bob", 0, ("a", "b"))
 
 
-def test_what_connects_is_liked_by_both_and_most_preference_stays_on_it(model, cinema):
+def test_what_connects_is_liked_by_both_and_near_the_item(model, cinema):
     by_title = {cinema.catalog.label(k): film for k, film in enumerate(cinema.ratings.items.tolist())}
     n_shared = 0
     for user in cinema.ratings.users.tolist()[::25]:
         mine = cinema.ratings[user]
-        first, named = None, []
+        first = None
         for one in model.recommend(user, 5):
             for part in one.why.in_favor:
                 theirs = cinema.ratings[part.user]
@@ -175,13 +175,12 @@ def test_what_connects_is_liked_by_both_and_most_preference_stays_on_it(model, c
                     continue
                 assert part.alike[0] == part.alike[1]
                 assert stays[by_title[part.alike[0]]] >= 0.8 * max(stays.values()) - 1e-12
-                named.append(part.alike[0])
-                if first is None:  # what nothing was named before is on: of the most, the one fewest like
-                    n_likes = model.explainer_.co_likes.n_likes
-                    most = [film for film in stays if stays[film] >= max(stays.values()) - 1e-12]
-                    fewest = n_likes[cinema.ratings.item_positions(most)].min()
+                if first is None:  # nothing was named before: the nearest to the item of those not said
                     first = by_title[part.alike[0]]
-                    assert n_likes[cinema.ratings.item_position(first)] == fewest
+                    near = dict(cinema.geometry.near(one.item, cinema.n_items))
+                    most = {film for film in stays if stays[film] >= 0.8 * max(stays.values()) - 1e-12}
+                    most = most - {said.item for said in one.why.because} or most
+                    assert near[first] == min(near[film] for film in most)
                 n_shared += 1
     assert n_shared > 20
 

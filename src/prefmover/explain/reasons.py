@@ -31,7 +31,7 @@ together. The explanation of one item computes and gives them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -50,7 +50,7 @@ from prefmover.explain.recommendation import (
     OwnRating,
     RecommendationExplanation,
 )
-from prefmover.explain.variety import Variety
+from prefmover.explain.variety import NEARLY, Variety
 from prefmover.explain.words import Words
 from prefmover.items.geometry import ItemGeometry
 from prefmover.predict.predictor import UserState
@@ -145,7 +145,11 @@ class Explainer(PickledFields):
             own = self._nearly_related(state, items, own_terms)
         words = Words.of(data)
         because = _because(own, words)
-        people, estimated = self._people(state, items, like_minded, user_terms, everybody)
+        said = {
+            item: data.ratings.item_positions([one.item for one in some])
+            for item, some in zip(items.tolist(), because, strict=True)
+        }
+        people, estimated = self._people(state, like_minded, user_terms, said, everybody)
         counts, n_likes = data.ratings_per_item, self.co_likes.n_likes
         n_others = data.n_users - (state.position >= 0)
         explanations = []
@@ -259,13 +263,15 @@ class Explainer(PickledFields):
         return self.ranker.like_minded(state, min(LIKE_MINDED, -(-n_others // 4)))
 
     def _people(
-        self, state: UserState, items: Ints, like_minded: Ints, parts: Floats, everybody: bool
+        self, state: UserState, like_minded: Ints, parts: Floats, said: Mapping[int, Ints], everybody: bool
     ) -> tuple[list[_People], bool]:
         """Return who of the like-minded rated each item, and whether ``nearer_than`` is an estimate.
 
-        ``parts`` are (like_minded, items): what each of them adds.
+        ``parts`` are (like_minded, items): what each of them adds. ``said`` are the items with the rated ones
+        that their sentences name.
         """
         data, ranker, similarity = self.data, self.ranker, self.ranker.similarity
+        items = np.array(list(said), np.int64)
         rows, columns, given = _given(data.ratings, like_minded, items)
         likes = likes_among(given, self.co_likes.means[like_minded[rows]], data.ratings.scale)
         added = parts[rows, columns]
@@ -295,7 +301,7 @@ class Explainer(PickledFields):
                 None if values is None else float(values[at]),
                 float(near.shares[at]),
                 n_common[at],
-                self._alike(state, user, item, connections) if likes[entry] else None,
+                self._alike(state, user, item, said[item], connections) if likes[entry] else None,
             )
 
         people = []
@@ -305,14 +311,18 @@ class Explainer(PickledFields):
             people.append(_People(neighbors, n_for, len(some) - n_for))
         return people, near.estimated
 
-    def _alike(self, state: UserState, other: int, item: int, variety: Variety) -> tuple[str, str] | None:
+    def _alike(
+        self, state: UserState, other: int, item: int, said: Ints, variety: Variety
+    ) -> tuple[str, str] | None:
         """Return the titles of the two items, one that the user likes and one of another, that connect them.
 
-        If both like an item, it is the one on which most preference stays in the transport plan between them;
-        of several, the one that fewest people like, or one that a list has not named yet. Otherwise it is the
-        nearest pair that is near.
+        If there are items that both like, it is one of those on which most preference stays in the transport
+        plan between them: the nearest to the recommended item (without a geometry, the one that fewest people
+        like) that is neither ``said`` already nor named again and again. Otherwise it is the nearest pair, if
+        it is near.
         """
         data, label = self.data, self.data.catalog.label
+        geometry = geometry_if(data, False)
         items, values = data.ratings.row(other)
         liked = likes_among(values, self.co_likes.means[other], data.ratings.scale) & (items != item)
         own, scale = _likes(data, state), data.ratings.scale
@@ -326,11 +336,14 @@ class Explainer(PickledFields):
         weight_of_theirs = values[liked] / values.sum()
         _, a, b = np.intersect1d(mine, theirs, assume_unique=True, return_indices=True)
         if len(a):
-            stays, shared = np.minimum(weight_of_mine[a], weight_of_theirs[b]), mine[a]
-            order = np.lexsort((self.co_likes.n_likes[shared], -stays))
-            (best,) = variety.choose(shared[order].tolist(), stays[order].tolist(), 1)
-            return (label(int(shared[order[best]])),) * 2
-        geometry = geometry_if(data, False)
+            stays = np.minimum(weight_of_mine[a], weight_of_theirs[b])
+            shared = mine[a[stays >= NEARLY * stays.max()]]
+            order = [self.co_likes.n_likes[shared]]
+            if geometry is not None:
+                order.append(_distances(geometry, np.array([item]), shared)[0])
+            shared = shared[np.lexsort((*order, np.isin(shared, said)))]
+            (best,) = variety.choose(shared.tolist(), [1.0] * len(shared), 1)
+            return (label(int(shared[best])),) * 2
         if geometry is None:
             return None
         distances = _distances(geometry, mine, theirs)

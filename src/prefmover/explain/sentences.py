@@ -30,7 +30,8 @@ def reasons(e: RecommendationExplanation, words: Words) -> tuple[Sentence, ...]:
     if e.person:
         found.append(sentence(_person(e.person, e, words), " ", words.gave_it(e.person.rating)))
     if not (e.person and e.n_for == 1 and not e.n_against):  # all of them are named
-        found += [sentence(one) for one in (votes(e, words),) if one]
+        but = "but " if found and e.n_against > e.n_for else ""
+        found += [sentence(but, one) for one in (votes(e, words),) if one]
     if not found:
         found.append(sentence(_everybody(e, words)))
     if not e.because and not e.person and e.n_own:
@@ -62,9 +63,8 @@ def votes(e: RecommendationExplanation, words: Words) -> str:
     if one:
         return f"{who} {liked}" if e.n_for else f"{who} did not like it"
     if e.n_for and e.n_against:
-        few = "but of", f"only {e.n_for}"
-        of, n_for = few if e.n_against > e.n_for else ("of", e.n_for)
-        return f"{of} {who}, {n_for} {liked} and {e.n_against} did not"
+        only = "only " if e.n_against > e.n_for else ""
+        return f"of {who}, {only}{e.n_for} {liked} and {e.n_against} did not"
     return f"of {who}, {e.n_for} {liked}" if e.n_for else f"of {who}, {e.n_against} did not like it"
 
 
