@@ -200,6 +200,12 @@ def test_implicit_feedback_has_no_stars():
     assert "rating" not in sentences
 
 
+def test_what_a_guest_liked_comes_after_counts():
+    words = Words(Scale(1, 9, 0, implicit=True), verb="played", usual=7.0)
+    own = OWN[0]._replace(rating=3.0), OWN[1]._replace(rating=4.0)  # 7 and 15 plays
+    assert named_in(explanation(words=words, own=own, because=own))[0] == ["heat", "aliens"]
+
+
 def test_lines():
     why = explanation()
     lines = why.lines(2)

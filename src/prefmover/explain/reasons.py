@@ -143,7 +143,7 @@ class Explainer(PickledFields):
         own = self._own_ratings(state, items, own_terms)
         if not any(own) and min(len(items), len(state.rated)) >= FEW:
             own = self._nearly_related(state, items, own_terms)
-        words = Words.of(data)
+        words = Words.of(data, guest=state.position < 0)
         because = _because(own, words)
         said = {
             item: data.ratings.item_positions([one.item for one in some])

@@ -25,7 +25,8 @@ def reasons(e: RecommendationExplanation, words: Words) -> tuple[Sentence, ...]:
     found = []
     if e.because:
         start = "a little because" if e.weak else "because"
-        given = [words.given(Part(one.label, item=one.item), one.rating) for one in e.because]
+        own = sorted(e.because, key=lambda one: not words.times(one.rating))  # "Wisp 12 times and Moby"
+        given = [words.given(Part(one.label, item=one.item), one.rating) for one in own]
         found.append(sentence(f"{start} {words.subject} {words.did} ", listed(given)))
     if e.person:
         found.append(sentence(_person(e.person, e, words), " ", words.gave_it(e.person.rating)))

@@ -82,7 +82,7 @@ class Words:
     user_noun, item_noun, verb
         As in :class:`~prefmover.Dataset`.
     usual
-        A usual count, which stands for "liked it" and is not said; None for ratings and choices.
+        A usual count, which stands for "liked it" if guests give none, and is not said; None for all others.
     subject
         The person: "you", or a name.
 
@@ -103,9 +103,9 @@ class Words:
     subject: str = YOU
 
     @classmethod
-    def of(cls, data: Dataset) -> Self:
-        """Return the words for a data set."""
-        usual = data.ratings.usual_count if data.ratings.scale.kind == "counts" else None
+    def of(cls, data: Dataset, *, guest: bool = False) -> Self:
+        """Return the words for a data set; a guest may have given the usual count to say "liked it"."""
+        usual = data.ratings.usual_count if guest and data.ratings.scale.kind == "counts" else None
         return cls(data.ratings.scale, data.user_noun, data.item_noun, data.verb, usual)
 
     def about(self, subject: Any) -> Self:
