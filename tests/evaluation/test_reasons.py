@@ -97,7 +97,7 @@ def record_of_model(model, few):
 def test_measures_like_slow_twins(model, few, record_of_model):
     one, ratings = record_of_model["reasons"], few.ratings
     found = {name: [[] for _ in REMOVED] for name in METRICS["reasons"]}
-    shares, named = ([], []), []
+    shares, named, sentences = ([], []), [], []
     for position in one.users:
         user = ratings.users[position]
         rated = list(ratings[user])
@@ -110,6 +110,8 @@ def test_measures_like_slow_twins(model, few, record_of_model):
 
         best = model.recommend(user, 10)
         order = [part.item for part in best[0].why.own]
+        shown = [(film.item, part.item) for film in best for part in film.why.because]
+        sentences += [slow.related(few, *pair) for pair in shown]
         named += [len(film.why.own) for film in best]
         for k, removed in enumerate(REMOVED):
             values = slow.measures(order, rated, best[0].item, score, 10, removed)
@@ -117,6 +119,7 @@ def test_measures_like_slow_twins(model, few, record_of_model):
                 found[name][k].append(value)
         for some, many in zip(shares, (2, 5), strict=True):
             some.extend(slow.related(few, best[0].item, film) for film in order[:many])
+    assert one.related[0] == pytest.approx(np.mean(sentences), abs=1e-6)
     assert one.n_named == pytest.approx(np.mean(named), abs=1e-6)
     for name, columns in found.items():
         expected = [np.mean(values) for values in columns]
@@ -181,7 +184,7 @@ def test_refitted_like_a_new_fit(few):
     assert found.n_refitted == 4
     one, ratios = refit(few), []
     for user in found.users[:4]:
-        item, own, _ = one.listed(user, 1)[0]
+        item, own, *_ = one.listed(user, 1)[0]
         less = reasons.without_ratings(few, user, own)
         assert less.ratings.n_ratings == few.ratings.n_ratings - len(own)
         ratios.append(refit(less).scores(user, [NONE])[0, item] / one.scores(user, [NONE])[0, item])

@@ -38,6 +38,7 @@ class Listed(NamedTuple):
 
     item: int
     own: Ints  # positions of rated items
+    shown: Ints  # those that sentences name
     people: tuple[int, ...] = ()  # positions of users
 
 
@@ -83,7 +84,8 @@ class OfModel:
         for one in self.model.recommend(self._id(user), n):
             named = [part.user for part in one.why.in_favor if part.value > 0]
             people = tuple(ratings.user_positions(named).tolist()) if named else ()
-            found.append(Listed(ratings.item_position(one.item), _positions(ratings, one.why.own), people))
+            own, shown = (_positions(ratings, some) for some in (one.why.own, one.why.because))
+            found.append(Listed(ratings.item_position(one.item), own, shown, people))
         return found
 
     def scores(self, user: int, removed: Sequence[Ints]) -> Floats:
@@ -177,7 +179,8 @@ class Linear:
         scores[self.data.ratings.row(user)[0]] = -np.inf
         items = np.argsort(-scores, kind="stable")[:n]
         items = items[np.isfinite(scores[items])]
-        return [Listed(*one) for one in zip(items.tolist(), self._own(user, items), strict=True)]
+        named = self._own(user, items)
+        return [Listed(item, own, own[:2]) for item, own in zip(items.tolist(), named, strict=True)]
 
     def scores(self, user: int, removed: Sequence[Ints]) -> Floats:
         """Return the scores of all items without each of some sets of ratings."""
@@ -263,7 +266,7 @@ class OfObject:
             if len(strange := np.setdiff1d(own, ratings.row(user)[0])):
                 what = ratings.items[strange[:1]].tolist()[0]
                 raise InputError(f"{self.label}: explain() named item {what!r}, which {name!r} has not rated")
-            found.append(Listed(ratings.item_position(item), own))
+            found.append(Listed(ratings.item_position(item), own, own[:2]))
         return found
 
     def scores(self, user: int, removed: Sequence[Ints]) -> Floats | None:

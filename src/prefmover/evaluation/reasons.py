@@ -199,6 +199,7 @@ def judge_reasons(
             n=n,
             users=tuple(users),
             n_judged=len(named.values),
+            related=_related(lists, relations),
             **_counts(lists, n_rated[users]),
             **effects.shares(),
             milliseconds=round(milliseconds, 3),
@@ -250,6 +251,16 @@ def _counts(lists: list[list[Listed]], n_rated: Ints) -> dict[str, Any]:
         "explained": _mean(np.array(named) > 0) or 0.0,
         "lists": _mean(np.array(long)),
     }
+
+
+def _related(lists: list[list[Listed]], relations: Relations) -> tuple[float | None, float | None]:
+    """Return the share of ratings in sentences, and of all that are named, whose items are related."""
+    found: list[list[Bools]] = [[], []]
+    for one in (one for best in lists for one in best):
+        for some, ratings in zip(found, (one.shown, one.own), strict=True):
+            some.append(relations.related(one.item, ratings))
+    shown, named = (_mean(np.concatenate([[], *some])) for some in found)
+    return shown, named
 
 
 class _Effects:

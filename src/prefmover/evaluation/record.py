@@ -199,6 +199,7 @@ class Reasons(FrozenModel):
     users: tuple[int, ...]  # positions of the judged users
     n_judged: int  # items, the first of each list
     n_named: float  # ratings that are named for an item of a list, the mean
+    related: tuple[float | None, float | None]  # share of ratings in sentences, and of all named, in lists
     explained: float  # share of the items of lists with a named rating
     lists: (
         float | None

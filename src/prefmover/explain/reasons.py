@@ -1,8 +1,8 @@
 r"""Which terms of a score are reasons that a person can check.
 
-An **own rating** is named if it adds to the score (at least :data:`LEAST`), is a like, and its item is
-related to the recommended one (likes are those of :mod:`prefmover.explain.co_likes`), which means one of two
-things:
+An **own rating** is named if it carries weight, is a like (:mod:`prefmover.explain.co_likes`), and its item is
+related to the recommended one. It carries weight if it adds to the score (at least :data:`LEAST`), and at
+least :data:`WEIGHT` times what the strongest of these adds. Related means one of two things:
 
 - *near*: fewer than :data:`NEAR` items are nearer to the recommended one in the item geometry, and fewer than
   a twentieth of all items (or 5);
@@ -63,6 +63,9 @@ NEAR = 100
 
 NEAR_SHARE = 20
 """It is also among the nearest twentieth of all items, or among the nearest 5."""
+
+WEIGHT = 0.2
+"""A named rating adds at least this share of what the strongest one adds (docs/results/reasons.md)."""
 
 SIDE_SHARE = 3
 """An item that is liked together with it is among the nearest third."""
@@ -206,6 +209,7 @@ class Explainer(PickledFields):
         for k, added in enumerate(parts[at].T):
             best = np.flatnonzero(related[k] & (added >= LEAST))
             best = best[np.argsort(-added[best], kind="stable")]
+            best = best[added[best] >= WEIGHT * added[best[:1]]]
             facts = (None if distances is None else distances[k, best], n_both[k, best], lift[k, best])
             named.append(self._named(state, at[best], added[best], *facts))
         return named
