@@ -1,7 +1,7 @@
 r"""Which terms of a score are reasons that a person can check.
 
-An **own rating** is named if it carries weight, is a like (:mod:`prefmover.explain.co_likes`), and its item is
-related to the recommended one. It carries weight if it adds to the score (at least :data:`LEAST`), and at
+An **own rating** is named if it carries weight, is a like (:mod:`prefmover.explain.co_likes`), and its item
+is related to the recommended one. It carries weight if it adds to the score (at least :data:`LEAST`), and at
 least :data:`WEIGHT` times what the strongest of these adds. Related means one of two things:
 
 - *near*: fewer than :data:`NEAR` items are nearer to the recommended one in the item geometry, and fewer than
