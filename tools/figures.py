@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from tools import cold_figures, list_figures
+from tools import cold_figures, list_figures, reason_figures
 from tools.cells import (
     RESULTS,
     ROOT,
@@ -343,6 +343,7 @@ BLOCKS: dict[str, Callable[..., str]] = {
     "walk": walk,
     **list_figures.BLOCKS,
     **cold_figures.BLOCKS,
+    **reason_figures.BLOCKS,
     "ratings": ratings,
     "ratings-short": ratings_short,
     "panel": panel,

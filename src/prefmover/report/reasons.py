@@ -12,7 +12,7 @@ from prefmover._typing import Floats
 from prefmover.evaluation.record import ReasonOrder, Reasons, Record
 from prefmover.report.statistics import Interval, bootstrap
 
-__all__ = ["HEAD", "Against", "against", "order_rows", "reason_sections"]
+__all__ = ["HEAD", "Against", "against", "facts", "mean_of", "once_rows", "order_rows", "reason_sections"]
 
 HEAD = [
     "order",
@@ -59,14 +59,14 @@ def against(named: ReasonOrder, other: ReasonOrder, measure: str) -> Against | N
 def order_rows(found: Reasons) -> list[list[str]]:
     """Return a row for each order of ratings, the one that takes most from the score first."""
     named, rows = found.orders[0], []
-    for one in sorted(found.orders, key=lambda one: _mean(one, "del")):
+    for one in sorted(found.orders, key=lambda one: mean_of(one, "del")):
         row = [one.name if one is not named else f"**{one.name}**"]
         for measure in ("del", "cdcg"):
             test = None if one is named else against(named, one, measure)
-            row += [_text(_mean(one, measure)), "" if test is None else str(test)]
+            row += [_text(mean_of(one, measure)), "" if test is None else str(test)]
         row += [
-            _text(_mean(one, "ins")),
-            _text(_mean(one, "pos"), 2),
+            _text(mean_of(one, "ins")),
+            _text(mean_of(one, "pos"), 2),
             _text(one.success, 2),
             _text(one.size, 1),
         ]
@@ -101,19 +101,23 @@ def reason_sections(records: Iterable[Record]) -> list[dict[str, Any]]:
         tables = [("", HEAD, order_rows(found))]
         for words, some in (("A person taken out", found.people), ("Fitted anew", found.refitted)):
             if some:
-                tables.append((words, ["", "del", "cdcg", "gone"], list(map(_once, some))))
+                tables.append((words, ["", "del", "cdcg", "gone"], once_rows(some)))
         heading = f"Reasons of {one.label} at share {one.share:g}"
         sections.append({"heading": heading, "paragraphs": [facts(found), NOTE], "tables": tables})
     return sections
 
 
-def _once(one: ReasonOrder) -> list[str]:
-    first = [one.metrics[name][0] for name in ("del", "cdcg")]
-    return [one.name, *map(_text, first), _text(one.success, 2)]
+def once_rows(some: Iterable[ReasonOrder]) -> list[list[str]]:
+    """Return a row for each kind of removal that is done once for an item."""
+    return [
+        [one.name, *(_text(one.metrics[name][0]) for name in ("del", "cdcg")), _text(one.success, 2)]
+        for one in some
+    ]
 
 
-def _mean(one: ReasonOrder, name: str) -> float:
-    known = [value for value in one.metrics[name] if value is not None]
+def mean_of(one: ReasonOrder, name: str, most: int = 5) -> float:
+    """Return the mean of a metric over the numbers removed, up to ``most``; NaN if it is not known."""
+    known = [value for value in one.metrics[name][:most] if value is not None]
     return float(np.mean(known)) if known else float("nan")
 
 
