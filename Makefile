@@ -44,6 +44,8 @@ serve: $(VENV)/.installed-server
 
 test: $(VENV)/.installed-test $(VENV)/clients/.installed
 	@$(BIN)/python tools/programs.py
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory node_modules/.installed; \
+	else echo "no npm here; axe does not look at the pages"; fi
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -m "" -n $(JOBS) --dist worksteal
 
 test-setup:

@@ -16,6 +16,7 @@ from tests.server.conftest import listening
 from tools.programs import FLAGS, MISSING, find_chromium
 
 AUDIT = (Path(__file__).parent / "audit.js").read_text()
+AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"  # `make test` asks npm for it
 FILM = "<script>alert(1)</script>"
 VIEWER = '"><img src=x onerror=alert(1)>'
 STILL = """async () => {
@@ -157,6 +158,15 @@ class Visitor:
 
     def audit(self):
         return self.page.evaluate(AUDIT)
+
+    def axe(self):
+        """Return what axe-core finds; nothing where it is not installed."""
+        if not AXE.is_file():
+            return []
+        if not self.page.evaluate("'axe' in window"):
+            self.page.evaluate(AXE.read_text())
+        found = self.page.evaluate("axe.run().then((result) => result.violations)")
+        return [(one["id"], node["html"][:120]) for one in found for node in one["nodes"][:3]]
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,8 @@
 
 import { announce } from "./lib/announce.js";
 import * as api from "./lib/api.js";
-import { count, noun, setNouns } from "./lib/format.js";
+import { busy } from "./lib/busy.js";
+import { capital, count, noun, setNouns } from "./lib/format.js";
 import { guestRatings } from "./lib/guest.js";
 import { html } from "./lib/html.js";
 import { href, parse, same, shown, shows } from "./lib/routes.js";
@@ -60,6 +61,7 @@ const peopleOf = ({ person, other, people }) => {
 };
 
 function drawPage(model) {
+  const drawn = busy();
   const route = parse(location.hash);
   const samePage = current?.page === route.page;
   const focused = document.activeElement?.id;
@@ -81,6 +83,7 @@ function drawPage(model) {
   move(samePage, focused);
   current = route;
   followed = false;
+  drawn();
 }
 
 /** Move the focus and the view to the new heading, or back to the field that was used. */
@@ -105,10 +108,10 @@ function content(page, route, model) {
 }
 
 const invitation = () => html`
-  <h1>You have not rated anything yet</h1>
+  <h1>You have no ${noun.ratings} yet</h1>
   ${empty(html`
-    This page is about your ratings, which stay in the tab where you made them. Rate a few ${noun.items},
-    and come back: <a href="#/try">try it yourself</a>.`)}`;
+    This page is about your ${noun.ratings}, which stay in the tab where you made them.
+    ${capital(noun.rate)} a few ${noun.items}, and come back: <a href="#/try">try it yourself</a>.`)}`;
 
 const notFound = () => html`
   <h1>There is no such page</h1>
@@ -117,7 +120,7 @@ const notFound = () => html`
 function start(model) {
   setNouns(model);
   const { name, n_users: users, n_items: items, n_ratings: ratings, version } = model;
-  const sizes = `${count(users, noun.user)}, ${count(items, noun.item)}, ${count(ratings, "rating")}`;
+  const sizes = `${count(users, noun.user)}, ${count(items, noun.item)}, ${count(ratings, noun.rating)}`;
   document.getElementById("facts").textContent = `${name}: ${sizes} · prefmover ${version}`;
   document.getElementById("finder").replaceChildren(finder());
   // popstate comes with the change of the address, so that the old page is never under the new address; while

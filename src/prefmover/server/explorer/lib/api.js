@@ -3,6 +3,7 @@
  * and nothing jumps. A person is `{id}`, or `{you: true}` for the visitor, whose ratings are sent along.
  */
 
+import { isGiven } from "./format.js";
 import { guestRatings, notInterested } from "./guest.js";
 
 const ROOT = new URL("api/v1", document.baseURI).pathname; // the pages may be in any folder
@@ -54,15 +55,26 @@ export const imported = (csv, signal) => post("/import", { csv }, signal);
 export const commonGround = (signal, report) => later("/common-ground", signal, report);
 export const map = (kind, signal, report) => later(`/map/${kind}`, signal, report);
 
-/** A person with ratings, highest first. */
+/**
+ * A person with ratings, highest first. The visitor's shares of likes are equal; those of counts are not
+ * known here, because the server damps counts.
+ */
 export async function ratings(person, limit, signal) {
   if (!person.you) return get(`/users/${encodeURIComponent(person.id)}`, { limit }, signal);
   const mine = guestRatings();
-  const total = mine.reduce((sum, one) => sum + one.rating, 0);
+  const counted = !isGiven("ratings") && mine.some((one) => one.rating !== null);
+  const weights = mine.map((one) => (isGiven("ratings") ? one.rating : 1));
+  const total = weights.reduce((sum, one) => sum + one, 0);
   const listed = mine
-    .map(({ id, title, rating }) => ({ item: id, title, rating, share: total ? rating / total : 0 }))
+    .map(({ id, title, rating }, k) => ({
+      item: id,
+      title,
+      rating,
+      share: counted ? null : weights[k] / (total || 1),
+    }))
     .sort((a, b) => b.rating - a.rating);
-  return { n_ratings: mine.length, mean_rating: mine.length ? total / mine.length : null, ratings: listed };
+  const mean = isGiven("ratings") && mine.length ? total / mine.length : null;
+  return { n_ratings: mine.length, mean_rating: mean, ratings: listed };
 }
 
 export const neighbors = (person, k, signal, withoutCommon = false) =>

@@ -1,12 +1,40 @@
-/** Numbers, names and nouns as people read them. Users and items are called what the data set calls them. */
+/**
+ * Numbers, names and nouns as people read them. Users and items are called what the data set calls them, and
+ * what people gave to items is a rating on a scale, a count, such as 40 plays, or a choice without a count.
+ */
 
-/** What the data set calls its items and users. */
-export const noun = { item: "item", items: "items", user: "user", users: "users" };
+/** What the data set calls its items and users, and what one of the people's ratings is. */
+export const noun = { item: "", items: "", user: "", users: "", rating: "", ratings: "", rate: "" };
+const said = { kind: "ratings", verb: "" };
 
-/** Choose the nouns for the data of a model. */
-export function setNouns({ item_noun: item, user_noun: user }) {
-  Object.assign(noun, { item, items: plural(item), user, users: plural(user) });
+/** Choose the words for the data of a model. */
+export function setNouns({ item_noun: item, user_noun: user, rating_noun: one, feedback: kind, verb }) {
+  const many = { items: plural(item), users: plural(user), ratings: plural(one) };
+  const rate = kind === "ratings" ? "rate" : "choose";
+  Object.assign(noun, { item, user, rating: one, rate, ...many });
+  Object.assign(said, { kind, verb });
 }
+
+/** Whether people gave ratings on a scale, counts, or choices. */
+export const isGiven = (kind) => said.kind === kind;
+
+/** "4.5"; "40 times"; nothing for a choice. A rating of null is the like of a visitor. */
+export function amount(x) {
+  if (said.kind === "ratings") return rating(x);
+  return said.kind === "choices" || x === null ? "" : `${times(x)} ${x === 1 ? "time" : "times"}`;
+}
+
+/** "gave it 4.5", "played it 40 times", "chose it", "liked it". */
+export const gave = (x) => [verb(x), "it", amount(x)].filter(Boolean).join(" ");
+
+/** "gave", "played", "chose", "liked": what somebody did who gave this. */
+export const verb = (x) => (x === null ? "liked" : said.kind === "ratings" ? "gave" : said.verb);
+
+/** "rated", "played", "chose": what people did. */
+export const did = () => said.verb;
+
+/** A count: 40, 3,200. */
+export const times = (x) => (Math.round(x * 100) / 100).toLocaleString("en-US");
 
 /** "a film", "an item"; "a user" begins with a consonant. */
 export const withArticle = (word) => `${/^[aeio]|^u(?!ser|ni|ti|se)/i.test(word) ? "an" : "a"} ${word}`;

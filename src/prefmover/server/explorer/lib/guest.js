@@ -7,7 +7,13 @@ const REFUSED = "prefmover.not-interested";
 export const MOST = 500; // limit of the server
 const MOST_REFUSED = 200;
 
-/** @typedef {{id: string, title: string, rating: number}} Rated */
+/**
+ * What a visitor gave to an item: a rating on the scale, or a count; null is "liked it", of data with counts or
+ * choices, as in requests. Nothing, undefined, is no rating.
+ *
+ * @typedef {number|null} Given
+ * @typedef {{id: string, title: string, rating: Given}} Rated
+ */
 
 /** @type {Map<string, Rated>} */
 const ratings = new Map(load().map((one) => [one.id, one]));
@@ -17,12 +23,15 @@ const refused = new Set(stored(REFUSED).filter((id) => typeof id === "string"));
 /** All ratings, oldest first. @returns {Rated[]} */
 export const guestRatings = () => [...ratings.values()];
 
-/** The rating of an item, or null. */
-export const ratingOf = (id) => ratings.get(id)?.rating ?? null;
+/** What was given to an item. @returns {Given|undefined} */
+export const ratingOf = (id) => ratings.get(id)?.rating;
 
-/** Rate an item; null removes the rating. */
+/** What a person gave to an item of an answer: the server knows a visitor's like as a count. @returns {Given} */
+export const givenBy = (person, { item, rating }) => (person.you ? (ratingOf(item) ?? null) : rating);
+
+/** Rate an item; undefined removes the rating. */
 export function rate(item, rating) {
-  if (rating === null) ratings.delete(item.id);
+  if (rating === undefined) ratings.delete(item.id);
   else if (ratings.has(item.id) || ratings.size < MOST)
     ratings.set(item.id, { id: item.id, title: item.title, rating });
   save();
@@ -45,10 +54,10 @@ export function refuse(id, out = true) {
   save();
 }
 
-/** The ratings as a part of an address: `alien-1979:4.5,aliens-1986:5`. */
+/** The ratings as a part of an address: `alien-1979:4.5,aliens-1986:5`; a like is the id alone. */
 export const shareCode = () =>
   guestRatings()
-    .map(({ id, rating }) => `${encodeURIComponent(id)}:${rating}`)
+    .map(({ id, rating }) => encodeURIComponent(id) + (rating === null ? "" : `:${rating}`))
     .join(",");
 
 /** The ratings in such a part, without titles; those that cannot be read are left out. */
@@ -59,8 +68,8 @@ export function sharedRatings(code) {
     .flatMap((part) => {
       const [id, rating] = part.split(":");
       try {
-        const known = { id: decodeURIComponent(id), rating: Number.parseFloat(rating) };
-        return known.id && Number.isFinite(known.rating) ? [known] : [];
+        const given = rating === undefined ? null : Number.parseFloat(rating);
+        return id && isRating(given) ? [{ id: decodeURIComponent(id), rating: given }] : [];
       } catch {
         return [];
       }
@@ -69,9 +78,11 @@ export function sharedRatings(code) {
 
 function load() {
   return stored(KEY).filter(
-    (one) => typeof one.id === "string" && typeof one.title === "string" && Number.isFinite(one.rating),
+    (one) => typeof one.id === "string" && typeof one.title === "string" && isRating(one.rating),
   );
 }
+
+const isRating = (value) => value === null || Number.isFinite(value);
 
 function stored(key) {
   try {

@@ -3,10 +3,10 @@
  *
  * Each side is a column of items, as tall as their mass. Each flow is a ribbon between slices of two items.
  * Many items are shown as a few groups, with their flows: masses and values are summed, so that the ribbons
- * always add up to the whole distance. What both people rated is a group of its own.
+ * always add up to the whole distance. What both people have is a group of its own.
  */
 
-export const BOTH = "rated by both";
+export const BOTH = "in common";
 export const OTHERS = "others";
 const GROUP = "\u0000"; // begins the id of a group, and of no item
 const SLOT = 26; // px that a label needs

@@ -2,14 +2,15 @@
 
 import { announce } from "../lib/announce.js";
 import * as api from "../lib/api.js";
-import { capital, count, decimal, noun } from "../lib/format.js";
+import { capital, count, decimal, did, isGiven, noun } from "../lib/format.js";
 import { rate, ratingOf } from "../lib/guest.js";
 import { html } from "../lib/html.js";
 import { href } from "../lib/routes.js";
 import { histogram } from "../parts/histogram.js";
+import { ratingInput } from "../parts/like.js";
 import { itemLink, personLink, tasteLine } from "../parts/links.js";
 import { empty, loaded } from "../parts/region.js";
-import { shownStars, starInput } from "../parts/stars.js";
+import { shownRating } from "../parts/stars.js";
 import { figures } from "../parts/taste.js";
 
 const NEAR = 12;
@@ -28,7 +29,7 @@ export function draw({ item }, { model, signal }) {
     (one) => {
       heading.textContent = one.title;
       document.title = `${one.title} · prefmover`;
-      announce(`${one.title}, ${count(one.n_ratings, "rating")}`);
+      announce(`${one.title}, ${count(one.n_ratings, noun.rating)}`);
       return [facts(one, model), liked(one, model)];
     },
   );
@@ -51,20 +52,15 @@ export function draw({ item }, { model, signal }) {
 }
 
 function facts(one, model) {
-  const mine = starInput({
-    label: `Your rating of ${one.title}`,
-    value: ratingOf(one.id),
-    scale: model.scale,
-    change: (value) => rate(one, value),
-  });
+  const mine = ratingInput(one, ratingOf(one.id), model, (value) => rate(one, value));
   const genres = one.genres.map((genre) => html`<li>${genre}</li>`);
   return html`
     <section class="card" aria-labelledby="rated">
-      <h2 id="rated">Ratings</h2>
+      <h2 id="rated">${capital(noun.ratings)}</h2>
       ${figures(one)}
-      ${one.n_ratings ? histogram(one.ratings, model.scale) : null}
+      ${one.n_ratings ? (isGiven("choices") ? null : histogram(one.ratings)) : null}
       ${genres.length ? html`<ul class="tags">${genres}</ul>` : null}
-      <div class="line yours"><span>Your rating</span>${mine.element}</div>
+      <div class="line yours"><span>Your ${noun.rating}</span>${mine.element}</div>
     </section>`;
 }
 
@@ -72,13 +68,16 @@ function liked({ fans, n_fans: n }, model) {
   const who = n ? count(n, "person").replace("persons", "people") : "Nobody";
   const lines = fans.map(
     (fan) => html`
-      <li>${shownStars(fan.rating, model.scale)}${personLink(fan.user)}${tasteLine(fan.taste)}</li>`,
+      <li>${shownRating(fan.rating, model.scale)}${personLink(fan.user)}${tasteLine(fan.taste)}</li>`,
   );
-  const farthest = `These are the ${noun.users} who rated it farthest above their average.`;
+  const [above, most] = isGiven("ratings")
+    ? ["rated it above their own average", "rated it farthest above their average"]
+    : [`${did()} it`, `${did()} it most, compared with other ${noun.items}`];
+  const farthest = `These are the ${noun.users} who ${most}.`;
   return html`
     <section class="card" aria-labelledby="fans">
       <h2 id="fans">Who liked it</h2>
-      <p class="soft">${who} ${n ? "rated" : "has rated"} it above their own average.</p>
+      <p class="soft">${who} ${above}.</p>
       <ul class="fans">${lines}</ul>
       ${n > fans.length ? html`<p class="soft">${farthest}</p>` : null}
     </section>`;

@@ -31,7 +31,7 @@ function drawPerson(route, { model, signal }) {
   const { person } = route;
   const who = nameOf(person);
   const about = loaded(
-    { label: `${whose(person)} ratings`, lines: 9, room: 26, signal },
+    { label: `${whose(person)} ${noun.ratings}`, lines: 9, room: 26, signal },
     (stop) => api.ratings(person, STRIPES, stop),
     (answer) => [taste(answer, model.scale), howRatingsCount(model)],
   );
@@ -66,7 +66,7 @@ function drawPerson(route, { model, signal }) {
 function nearestCard(person, model, signal) {
   const room = innerWidth < 640 ? 56 : 38; // rem; names and tastes need two lines on a phone
   const near = region({ label: `the nearest ${noun.users}`, lines: 10, room, signal });
-  const none = `Every ${noun.user} has rated some of the same ${noun.items}.`;
+  const none = `Every ${noun.user} has some ${noun.items} in common with ${nameOf(person)}.`;
   const options = { Everybody: false, "Nothing in common": true };
   const among = choices("Among whom", options, (withoutCommon) => load(withoutCommon));
   const load = (withoutCommon, k = NEAREST) => {

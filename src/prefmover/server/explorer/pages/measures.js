@@ -35,11 +35,11 @@ export function draw(route, context) {
 
 function verdict({ measures, n_common }, n) {
   const undefinedOnes = html`
-    <strong>${n} of ${measures.length} measures are undefined</strong> for them. PMD uses all their ratings.`;
+    <strong>${n} of ${measures.length} measures are undefined</strong> for them. PMD uses all their ${noun.ratings}.`;
   return dotted(
     measures.map((one) => one.value === null),
     html`
-      They have rated ${count(n_common, noun.item)} in common.
+      They have ${count(n_common, noun.item)} in common.
       ${n ? undefinedOnes : "All measures are defined for them."}`,
   );
 }

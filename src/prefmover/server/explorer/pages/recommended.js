@@ -2,7 +2,7 @@
 
 import { announce } from "../lib/announce.js";
 import * as api from "../lib/api.js";
-import { capital, nameOf, noun, withArticle } from "../lib/format.js";
+import { capital, isGiven, nameOf, noun, withArticle } from "../lib/format.js";
 import { html } from "../lib/html.js";
 import { href, rename } from "../lib/routes.js";
 import { filters } from "../parts/filters.js";
@@ -46,7 +46,7 @@ export function draw(route, { model, signal }) {
       (stop) =>
         Promise.all([
           api.whyRecommended(person, item, stop),
-          api.recommendation(person, item, stop).catch(() => null), // no ratings: implicit feedback
+          isGiven("ratings") ? api.recommendation(person, item, stop) : null,
         ]),
       ([why, rated]) => [
         scoreParts(why, person),
@@ -55,12 +55,13 @@ export function draw(route, { model, signal }) {
       ],
     );
   load({});
+  const predicted = isGiven("ratings") ? ", with the predicted rating" : "";
   return html`
     <h1>Recommended for ${who}</h1>
     ${picker}
     <p class="lead">
-      What to see next, of the ${noun.items} that ${who} ${person.you ? "have" : "has"} not rated, with the
-      predicted rating. Every score is a sum: open one to see what each rating adds.
+      ${capital(noun.items)} that are new to ${who}, the best first${predicted}. Every score is a sum: open one
+      to see what each ${noun.rating} adds.
     </p>
     <section class="card" aria-label="Recommendations">
       <h2 class="unseen">Recommendations</h2>

@@ -27,7 +27,7 @@ export function drawStart(route, { model, signal }) {
       <div class="opening">
         <h1>Who likes what you like?</h1>
         <p class="lead">
-          Two people can have the same taste without having rated one ${noun.item} in common. prefmover
+          Two people can have the same taste without one ${noun.item} in common. prefmover
           computes the exact cost of turning one person’s preferences into another’s, and shows the cheapest
           plan.
         </p>
@@ -38,7 +38,7 @@ export function drawStart(route, { model, signal }) {
           </h2>
           ${some}
         </section>
-        <p class="invite"><a class="button" href=${href({ page: "try" })}>Try it with your ratings</a></p>
+        <p class="invite"><a class="button" href=${href({ page: "try" })}>Try it with your ${noun.ratings}</a></p>
       </div>
       <section class="card" aria-labelledby="example">
         <h2 id="example">Alike, with nothing in common</h2>

@@ -54,7 +54,7 @@ function listCard(people, { model, signal }) {
   return html`
     <section class="card" aria-labelledby="for-all">
       <div class="line"><h2 id="for-all">Recommended</h2>${combining.element}</div>
-      <p class="soft">None of them has rated these ${noun.items}. Everybody counts equally.</p>
+      <p class="soft">These ${noun.items} are new to all of them. Everybody counts equally.</p>
       ${list.element}
     </section>`;
 }

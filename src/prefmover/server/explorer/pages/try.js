@@ -2,20 +2,20 @@
 
 import { announce } from "../lib/announce.js";
 import * as api from "../lib/api.js";
-import { count, noun, withArticle } from "../lib/format.js";
+import { capital, count, isGiven, noun, withArticle } from "../lib/format.js";
 import { clearRatings, guestRatings, rate, ratingOf } from "../lib/guest.js";
 import { html } from "../lib/html.js";
 import { combobox, option } from "../parts/combobox.js";
 import { meaning } from "../parts/how_ratings_count.js";
 import { importer } from "../parts/import.js";
+import { ratingInput } from "../parts/like.js";
 import { itemLink } from "../parts/links.js";
 import { region } from "../parts/region.js";
 import { openShared, shareButton } from "../parts/share.js";
-import { starInput } from "../parts/stars.js";
 import { tryResults } from "../parts/try_results.js";
 
 const OFFERED = 12;
-const PAUSE = 250; // ms after the last star before the request
+const PAUSE = 250; // ms after the last star or digit before the request
 
 export const name = "Try it yourself";
 
@@ -33,17 +33,12 @@ export function draw(route, { model, signal }) {
 
   function add(item, position) {
     if (rows.has(item.id)) return rows.get(item.id);
-    const stars = starInput({
-      label: `Your rating of ${item.title}`,
-      value: ratingOf(item.id),
-      scale: model.scale,
-      change: (value) => changed(item, value),
-    });
-    rows.set(item.id, stars);
+    const input = ratingInput(item, ratingOf(item.id), model, (value) => changed(item, value));
+    rows.set(item.id, input);
     list[position](
-      html`<li><span class="title">${itemLink(item.id, item.title)}</span>${stars.element}</li>`,
+      html`<li><span class="title">${itemLink(item.id, item.title)}</span>${input.element}</li>`,
     );
-    return stars;
+    return input;
   }
 
   function changed(item, value) {
@@ -56,21 +51,23 @@ export function draw(route, { model, signal }) {
 
   function recount() {
     const n = guestRatings().length;
-    tally.textContent = n === 0 ? "Nothing rated yet" : `${count(n, noun.item)} rated`;
+    const rated = isGiven("ratings") ? " rated" : "";
+    tally.textContent = n === 0 ? `Nothing${rated} yet` : `${count(n, noun.item)}${rated}`;
     startOver.disabled = share.disabled = n === 0;
     const middle = (model.scale.lowest + model.scale.highest) / 2;
-    low.hidden = model.measure !== "pmd" || !guestRatings().some((one) => one.rating < middle);
+    const some = isGiven("ratings") && guestRatings().some((one) => one.rating < middle);
+    low.hidden = model.measure !== "pmd" || !some;
   }
 
   function restart() {
     clearRatings();
     renew();
-    announce("All ratings removed");
+    announce(`All ${noun.ratings} removed`);
   }
 
   /** Show ratings that were removed, imported, or came with a link. */
   function renew() {
-    for (const [id, stars] of rows) stars.set(ratingOf(id));
+    for (const [id, input] of rows) input.set(ratingOf(id));
     for (const one of guestRatings()) add(one, "prepend");
     recount();
     results.update();
@@ -86,9 +83,9 @@ export function draw(route, { model, signal }) {
       return { total, options: items.map((one) => option(one, one)) };
     },
     choose: (item) => {
-      const stars = add(item, "prepend");
-      stars.control.scrollIntoView({ block: "nearest" });
-      stars.control.focus();
+      const input = add(item, "prepend");
+      input.control.scrollIntoView({ block: "nearest" });
+      input.control.focus();
     },
   });
 
@@ -112,13 +109,13 @@ export function draw(route, { model, signal }) {
   return html`
     <h1>Try it yourself</h1>
     <p class="lead">
-      Rate a few ${noun.items} you know. Your ratings stay in this tab, are sent with each request, and are
+      ${capital(noun.rate)} a few ${noun.items} you know. Your ${noun.ratings} stay in this tab, are sent with each request, and are
       gone when the tab is closed.
     </p>
     ${route.shared ? openShared(route.shared, renew, signal) : null}
     <div class="split try">
       <section class="card" aria-labelledby="mine">
-        <div class="line"><h2 id="mine">Your ratings</h2>${tally}${startOver}</div>
+        <div class="line"><h2 id="mine">Your ${noun.ratings}</h2>${tally}${startOver}</div>
         ${search}
         ${importer(renew, signal)}
         ${low}

@@ -3,6 +3,7 @@
 import { announce } from "../lib/announce.js";
 import * as api from "../lib/api.js";
 import {
+  amount,
   capital,
   capitalName,
   count,
@@ -12,7 +13,6 @@ import {
   noun,
   percent,
   rank,
-  rating,
   value,
 } from "../lib/format.js";
 import { html } from "../lib/html.js";
@@ -107,14 +107,14 @@ const agreed = (agreement) => agreement.filter((flow) => flow.value > 0);
 
 function agreementFact(agreement) {
   const n = agreed(agreement).length;
-  return fact("Agreement", `${n} of ${agreement.length}`, `${noun.items} that both rated`);
+  return fact("Agreement", `${n} of ${agreement.length}`, `${noun.items} in common`);
 }
 
 /** What two people agree on most, and least: both rated it above their means, or both below, or not. */
 function drawAgreement(agreement) {
   const opposed = agreement.filter((flow) => flow.value < 0).reverse();
   const line = ({ source_label: title, source_rating: one, target_rating: other }) =>
-    html`<dd>${title}, ${rating(one)} and ${rating(other)}</dd>`;
+    html`<dd>${title}, ${amount(one)} and ${amount(other)}</dd>`;
   const list = (term, flows) =>
     flows.length ? html`<div><dt>${term}</dt>${flows.slice(0, MOST_AGREED).map(line)}</div>` : null;
   return card(

@@ -4,7 +4,7 @@
  */
 
 import { announce } from "../lib/announce.js";
-import { capitalName, count } from "../lib/format.js";
+import { capitalName, count, noun } from "../lib/format.js";
 import { freshId, html } from "../lib/html.js";
 
 const PAUSE = 120; // ms after the last letter before the request
@@ -143,7 +143,7 @@ export function combobox({ id, label, value = "", placeholder = "", search, choo
 /** An option for a user or an item, with the number of ratings. */
 export const option = (one, value) => ({
   label: one.title ?? capitalName(one),
-  note: count(one.n_ratings, "rating"),
+  note: count(one.n_ratings, noun.rating),
   value,
 });
 

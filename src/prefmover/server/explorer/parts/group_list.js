@@ -9,7 +9,7 @@ import { empty } from "./region.js";
 /** @param {object} answer of /group/recommendations */
 export function groupList(answer, scale) {
   if (answer.recommendations.length === 0) {
-    return empty(`Nothing is left to recommend: somebody has rated every ${noun.item}.`);
+    return empty(`Nothing is left to recommend: no ${noun.item} is new to all of them.`);
   }
   const lines = answer.recommendations.map(
     (one) => html`

@@ -1,20 +1,20 @@
-/** How often an item got each rating: one bar for each step of the scale. */
+/** How often an item got each rating: one bar for each level of the scale, or for each part of a finer one. */
 
-import { count, rating as formatted } from "../lib/format.js";
+import { amount, count, noun, times } from "../lib/format.js";
 import { html } from "../lib/html.js";
 
-const MOST = 20; // bars
-
-/** @param {{rating: number, count: number}[]} counts lowest rating first */
-export function histogram(counts, scale) {
-  const bars = spread(counts, scale);
+/** @param {{rating: number, highest: number, count: number}[]} bars lowest rating first */
+export function histogram(bars) {
   const most = Math.max(...bars.map((one) => one.count), 1);
   const height = (n) => `${((100 * n) / most).toFixed(1)}%`;
+  const upTo = ({ rating, highest }) =>
+    highest > rating ? html`<span class="unseen"> to ${times(highest)}</span>` : null;
+  const span = ({ rating, highest }) => (highest > rating ? `${times(rating)} to ` : "") + amount(highest);
   const rows = bars.map(
     (one) => html`
       <tr>
-        <th scope="row">${formatted(one.rating)}</th>
-        <td title=${count(one.count, "rating")}>
+        <th scope="row">${brief(one.rating)}${upTo(one)}</th>
+        <td title=${`${span(one)}: ${count(one.count, noun.user)}`}>
           <span class="tower" aria-hidden="true" style=${{ height: height(one.count) }}></span>
           <span class="times">${one.count}</span>
         </td>
@@ -22,16 +22,13 @@ export function histogram(counts, scale) {
   );
   return html`
     <table class="histogram">
-      <caption class="unseen">How often each rating was given</caption>
-      <thead class="unseen"><tr><th scope="col">rating</th><th scope="col">how often</th></tr></thead>
+      <caption class="unseen">How many ${noun.users} gave what</caption>
+      <thead class="unseen">
+        <tr><th scope="col">${noun.rating}</th><th scope="col">${noun.users}</th></tr>
+      </thead>
       <tbody>${rows}</tbody>
     </table>`;
 }
 
-/** The steps of the scale with their counts, those that nobody gave too. */
-function spread(counts, { lowest, highest, step }) {
-  const n = step ? Math.round((highest - lowest) / step) + 1 : 0;
-  if (!n || n > MOST) return counts.slice(-MOST);
-  const known = new Map(counts.map((one) => [Math.round((one.rating - lowest) / step), one.count]));
-  return Array.from({ length: n }, (_, k) => ({ rating: lowest + k * step, count: known.get(k) ?? 0 }));
-}
+/** 4.5, 512, 33k: the bars are narrow. */
+const brief = (x) => (x < 10_000 ? times(x).replace(",", "") : `${Math.round(x / 1000)}k`);

@@ -2,7 +2,7 @@
 
 import { announce } from "../lib/announce.js";
 import * as api from "../lib/api.js";
-import { capital, count, noun } from "../lib/format.js";
+import { capital, count, isGiven, noun } from "../lib/format.js";
 import { guestRatings, MOST, rate } from "../lib/guest.js";
 import { html } from "../lib/html.js";
 
@@ -35,6 +35,8 @@ export function importer(done, signal) {
     </details>`;
 }
 
+const unliked = () => (isGiven("ratings") ? "not rated there" : "not rated there, or low");
+
 const wrong = (text) => html`<p class="wrong">${text}</p>`;
 
 async function read(file, done, signal) {
@@ -48,7 +50,7 @@ async function read(file, done, signal) {
       added += 1;
     }
     if (added) done();
-    announce(`${count(added, "rating")} imported`);
+    announce(`${count(added, noun.rating)} imported`);
     return outcome(answer, added);
   } catch (error) {
     return signal.aborted ? "" : wrong(error.message);
@@ -67,9 +69,9 @@ function outcome({ origin, ratings, unmatched, n_unrated: unrated }, added) {
     </details>`;
   return html`
     <p>
-      <strong>${count(added, "rating")} imported</strong> from ${origin}.
+      <strong>${count(added, noun.rating)} imported</strong> from ${origin}.
       ${left ? `${count(left, "older one")} left out: ${MOST} is the limit. ` : null}
-      ${unrated ? `${count(unrated, `unrated ${noun.item}`)} skipped.` : null}
+      ${unrated ? `${count(unrated, `${noun.item}`)} skipped: ${unliked()}.` : null}
     </p>
     ${unmatched.length ? missing : null}`;
 }

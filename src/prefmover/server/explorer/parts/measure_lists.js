@@ -34,7 +34,7 @@ function column({ name, label, test, neighbors }, others, most) {
     <section aria-label=${`Nearest by ${label}`}>
       <h3>${label}</h3>
       ${test ? score(test, most) : null}
-      <p class="soft note">${NOTES[name]?.() ?? "Uses all ratings of both."}</p>
+      <p class="soft note">${NOTES[name]?.() ?? `Uses all ${noun.ratings} of both.`}</p>
       <ol>${lines}</ol>
       <p class="soft">${lines.length ? found : `It finds nobody: it needs ${noun.items} in common.`}</p>
     </section>`;

@@ -1,4 +1,4 @@
-/** The nearest people: their distance, and how little they have rated in common. */
+/** The nearest people: their distance, and how little they have in common. */
 
 import { count, measured, measuredText, nameOf, noun, rank } from "../lib/format.js";
 import { html } from "../lib/html.js";
@@ -47,8 +47,8 @@ function withoutCommon(near, person) {
   const n = none.filter(Boolean).length;
   const whom = nameOf(person);
   const sentence = html`
-    <strong>${n} of the ${near.length}</strong> nearest ${n === 1 ? "has" : "have"} rated nothing that ${whom}
-    rated. Measures of co\u2011rated ${noun.items} cannot see them.`;
+    <strong>${n} of the ${near.length}</strong> nearest ${n === 1 ? "has" : "have"} no ${noun.item} in
+    common with ${whom}. Measures of co\u2011rated ${noun.items} cannot see them.`;
   return dotted(none, n ? sentence : `All ${near.length} share at least one ${noun.item} with ${whom}.`);
 }
 

@@ -23,7 +23,7 @@ export function personPicker({ id, label, person, you = true, choose }) {
     const options = answer.users.map((one) => option(one, { id: one.id }));
     const mine = guestRatings().length;
     const offered = you && mine > 0 && "you".startsWith(q.toLowerCase());
-    if (offered) options.unshift({ label: "You", note: count(mine, "rating"), value: { you: true } });
+    if (offered) options.unshift({ label: "You", note: count(mine, noun.rating), value: { you: true } });
     return { total: answer.total + (offered ? 1 : 0), options };
   };
   return combobox({ id, label, value, placeholder: `Search ${noun.users}`, search, choose });

@@ -1,6 +1,6 @@
 /** The flows of an explanation as a table; the last line is the sum. */
 
-import { capitalWhose, count, decimal, nameOf, percent, rating, whose } from "../lib/format.js";
+import { amount, capitalWhose, count, decimal, isGiven, nameOf, percent, whose } from "../lib/format.js";
 import { html } from "../lib/html.js";
 import { hasPlan } from "../lib/plan_layout.js";
 import { itemLink } from "./links.js";
@@ -33,13 +33,13 @@ export function planTable(explanation, people) {
 function line(flow, plan) {
   const rated = (end) => [
     itemLink(flow[end], flow[`${end}_label`]),
-    plan ? null : `, ${rating(flow[`${end}_rating`])}`,
+    plan || isGiven("choices") ? null : `, ${amount(flow[`${end}_rating`])}`,
   ];
   const stays = plan && flow.source === flow.target;
   return html`
     <tr>
       <th scope="row" class="text">${rated("source")}</th>
-      <td class="text">${stays ? "stays (both rated it)" : rated("target")}</td>
+      <td class="text">${stays ? "stays (in common)" : rated("target")}</td>
       ${plan ? html`<td>${decimal(flow.distance)}</td><td>${percent(flow.mass)}</td>` : null}
       <td>${decimal(flow.value)}</td>
       <td>${percent(flow.share)}</td>

@@ -1,6 +1,18 @@
 /** The parts of a score, and those of a predicted rating: a bar for each, and what each neighbor adds. */
 
-import { capital, capitalWhose, count, measuredText, nameOf, noun, rating, signed } from "../lib/format.js";
+import {
+  amount,
+  capital,
+  capitalWhose,
+  count,
+  gave,
+  measuredText,
+  nameOf,
+  noun,
+  rating,
+  signed,
+} from "../lib/format.js";
+import { givenBy } from "../lib/guest.js";
 import { html } from "../lib/html.js";
 import { href } from "../lib/routes.js";
 import { itemLink, personLink } from "./links.js";
@@ -11,10 +23,10 @@ const NAMED = 3; // ratings of similar items
 /** The parts of a score: what the person's own ratings add, and what other people add. */
 export function scoreParts(why, person) {
   const own = why.own.map((one) =>
-    scoreLine([itemLink(one.item, one.label), `, ${rating(one.rating)}`], one.value),
+    scoreLine([itemLink(one.item, one.label), comma(amount(givenBy(person, one)))], one.value),
   );
   const people = why.neighbors.map((one) =>
-    scoreLine([personLink(one.user, nameOf), ` gave it ${rating(one.rating)}`], one.value),
+    scoreLine([personLink(one.user, nameOf), " ", gave(one.rating)], one.value),
   );
   const rest = ({ count: n, value }, what) => (n ? scoreLine(`${count(n, "part")} of ${what}`, value) : null);
   return html`
@@ -23,7 +35,7 @@ export function scoreParts(why, person) {
         <caption>The score it is ranked by</caption>
         <thead><tr><th scope="col" class="text">part</th><th scope="col">adds</th></tr></thead>
         <tbody>
-          ${scoreLine(`${capitalWhose(person)} own ratings`, why.item_side, true)}
+          ${scoreLine(`${capitalWhose(person)} own ${noun.ratings}`, why.item_side, true)}
           ${own}
           ${rest(why.other_own, `other ${noun.items}`)}
           ${scoreLine("People with the same taste", why.user_side, true)}
@@ -34,6 +46,8 @@ export function scoreParts(why, person) {
       </table>
     </div>`;
 }
+
+const comma = (text) => text && `, ${text}`;
 
 const scoreLine = (label, value, strong = false) => html`
   <tr class=${strong ? "sum-of" : null}>

@@ -7,7 +7,8 @@
  */
 
 import { ready } from "../lib/api.js";
-import { capital } from "../lib/format.js";
+import { busy } from "../lib/busy.js";
+import { capital, noun } from "../lib/format.js";
 import { html } from "../lib/html.js";
 
 const RETRIES = 5; // automatic ones, while the server is busy
@@ -24,6 +25,8 @@ export function region({ label, lines = 6, room = 3, signal }) {
   const element = html`<div class="region" style=${{ "--room": `${room}rem` }}></div>`;
   let newest = null;
   let waiting = 0;
+  let loaded = () => {};
+  signal.addEventListener("abort", () => loaded());
 
   async function show(load, draw, attempt = 0) {
     soon();
@@ -41,7 +44,7 @@ export function region({ label, lines = 6, room = 3, signal }) {
       const again = () => show(load, draw);
       if (error.state === "starting") wait(error, stop, again);
       else if (error.status !== 503 || error.state || attempt >= RETRIES) put(failure(error, again));
-      else busy(error, again, () => show(load, draw, attempt + 1));
+      else retry(error, again, () => show(load, draw, attempt + 1));
     }
   }
 
@@ -70,7 +73,7 @@ export function region({ label, lines = 6, room = 3, signal }) {
   }
 
   /** Count the seconds down after which the request is repeated. */
-  function busy(error, again, next) {
+  function retry(error, again, next) {
     let seconds = Math.min(Math.max(error.retryAfter ?? 2, 1), LONGEST);
     const clock = html`<span>${seconds}</span>`;
     put(html`
@@ -93,6 +96,7 @@ export function region({ label, lines = 6, room = 3, signal }) {
 
   function put(content) {
     element.removeAttribute("aria-busy");
+    loaded();
     element.replaceChildren(content);
   }
 
@@ -101,6 +105,9 @@ export function region({ label, lines = 6, room = 3, signal }) {
     newest?.abort();
     clearTimeout(waiting);
     element.setAttribute("aria-busy", "true");
+    const before = loaded;
+    loaded = busy();
+    before();
   }
 
   /** Stop loading, and show a notice instead. */
@@ -163,7 +170,7 @@ function starting() {
 export const empty = (...content) => html`<div class="notice"><p>${content}</p></div>`;
 
 /** The same, with the offer to rate instead: "Choose two users, or rate a few yourself." */
-export const inviting = (text) => empty(html`${text}, or <a href="#/try">rate a few yourself</a>.`);
+export const inviting = (text) => empty(html`${text}, or <a href="#/try">${noun.rate} a few yourself</a>.`);
 
 function skeleton(label, lines) {
   const bones = Array.from(

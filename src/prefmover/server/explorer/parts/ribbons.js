@@ -3,7 +3,7 @@
  * at a ribbon, or moving through them with the arrow keys, shows its numbers.
  */
 
-import { capitalWhose, count, decimal, noun, percent, rating, whose } from "../lib/format.js";
+import { capitalWhose, count, decimal, isGiven, noun, percent, times, whose } from "../lib/format.js";
 import { html } from "../lib/html.js";
 import { BOTH, layout, OTHERS, ratedItems } from "../lib/plan_layout.js";
 import { itemLink } from "./links.js";
@@ -46,7 +46,7 @@ export function ribbons(explanation, people, { compact = false, expand, ...optio
     <svg viewBox=${`0 0 100 ${height}`} preserveAspectRatio="none" role="group" aria-label=${label}
       @keydown=${pressed}>${paths}</svg>`;
   const detail = html`<div class="detail" aria-hidden="true"></div>`;
-  const rated = (end) => count(ratedItems(explanation.flows, end).length, "rating");
+  const rated = (end) => count(ratedItems(explanation.flows, end).length, noun.rating);
   const side = (person, end) => html`<p><strong>${capitalWhose(person)}</strong> ${rated(end)}</p>`;
   const sides = () => html`<div class="sides">${side(people[0], "source")}${side(people[1], "target")}</div>`;
 
@@ -117,11 +117,11 @@ export function ribbons(explanation, people, { compact = false, expand, ...optio
   return element;
 }
 
-/** "Alien (1979)", "12 Horror films", "5 films rated by both". */
+/** "Alien (1979)", "12 Horror films", "5 films in common". */
 function nodeTitle(node) {
   if (!node.group) return node.title;
   if (node.group === OTHERS) return count(node.n, `other ${noun.item}`);
-  if (node.group === BOTH) return `${count(node.n, noun.item)} rated by both`;
+  if (node.group === BOTH) return `${count(node.n, noun.item)} in common`;
   if (node.group.startsWith("like ")) return `${count(node.n, noun.item)} ${node.group}`;
   return `${node.group}, ${count(node.n, noun.item)}`;
 }
@@ -145,7 +145,7 @@ function nodeElement(node, expand) {
     <div class=${classes} title=${text} style=${style}>
       <span class="words">
         <span class="name">${node.common ? both() : null}${label(node, text, expand)}</span>
-        ${node.rating === null ? null : html`<span class="gave"> ${rating(node.rating)}</span>`}
+        ${node.rating === null ? null : html`<span class="gave"> ${brief(node.rating)}</span>`}
       </span>
       <span class="bar" aria-hidden="true"></span>
     </div>`;
@@ -159,14 +159,17 @@ function label(node, text, expand) {
       @click=${() => expand(node.group)}>${text}</button>`;
 }
 
+/** What was given, without "times". */
+const brief = (x) => (isGiven("choices") ? "" : times(x));
+
 const both = () => html`
-  <span class="both" aria-hidden="true">◆ </span><span class="unseen">rated by both: </span>`;
+  <span class="both" aria-hidden="true">◆ </span><span class="unseen">in common: </span>`;
 
 function sentences(ribbon, from, to) {
   const several = ribbon.flows.length > 1 ? `, ${ribbon.flows.length} flows together` : "";
   const mass = `${percent(ribbon.mass)} of the preference`;
   if (ribbon.stays) {
-    const body = `${mass} is on ${noun.items} that both rated and costs nothing${several}`;
+    const body = `${mass} is on ${noun.items} in common and costs nothing${several}`;
     return { head: `${from} stays`, body };
   }
   const cost = `${mass} × distance ${decimal(ribbon.distance)} = ${decimal(ribbon.value)}`;
@@ -201,6 +204,6 @@ export function legend(top) {
         <span>${top.toFixed(2)} far</span>
       </span>
       <span><span class="swatch stays" aria-hidden="true"></span> stays</span>
-      <span><span class="both" aria-hidden="true">◆</span> rated by both</span>
+      <span><span class="both" aria-hidden="true">◆</span> in common</span>
     </div>`;
 }

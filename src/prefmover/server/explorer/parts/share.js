@@ -2,14 +2,14 @@
 
 import { announce } from "../lib/announce.js";
 import * as api from "../lib/api.js";
-import { count } from "../lib/format.js";
+import { count, noun } from "../lib/format.js";
 import { clearRatings, guestRatings, rate, shareCode, sharedRatings } from "../lib/guest.js";
 import { html } from "../lib/html.js";
 import { href, rename } from "../lib/routes.js";
 
 /** A button that copies the link. */
 export function shareButton() {
-  const text = "Copy a link to these ratings";
+  const text = `Copy a link to these ${noun.ratings}`;
   const copy = async () => {
     const here = location.hash;
     const link = new URL(href({ page: "try", shared: shareCode() }), location.href).href;
@@ -44,7 +44,7 @@ export function openShared(code, done, signal) {
       clearRatings();
       for (const item of known.items) rate(item, stars.get(item.id));
       question.remove();
-      announce(`${count(known.items.length, "rating")} taken from the link`);
+      announce(`${count(known.items.length, noun.rating)} taken from the link`);
       done();
     } catch (error) {
       if (signal.aborted) return;
@@ -56,8 +56,8 @@ export function openShared(code, done, signal) {
   const nothingToAsk = guestRatings().length === 0;
   const question = html`
     <div class="notice" role="status" hidden=${nothingToAsk}>
-      <p>This link has ${count(shared.length, "rating")}. Replace yours?</p>
-      <button type="button" class="quiet" @click=${take}>Use the ratings of the link</button>
+      <p>This link has ${count(shared.length, noun.rating)}. Replace yours?</p>
+      <button type="button" class="quiet" @click=${take}>Use the ${noun.ratings} of the link</button>
       <button type="button" class="quiet" @click=${() => question.remove()}>Keep mine</button>
     </div>`;
   if (nothingToAsk) take();

@@ -3,7 +3,7 @@
  * steps of the data's scale, such as half stars. Other scales get a plain slider.
  */
 
-import { rating as formatted } from "../lib/format.js";
+import { amount, rating as formatted, isGiven } from "../lib/format.js";
 import { html } from "../lib/html.js";
 
 const STAR = "M12 2.6l2.9 6.2 6.7.8-5 4.6 1.4 6.7-6-3.4-6 3.4 1.4-6.7-5-4.6 6.7-.8z";
@@ -14,6 +14,12 @@ const isStars = ({ lowest, highest, step }) =>
   lowest >= 0 && highest <= MOST && Number.isInteger(highest) && [0.5, 1].includes(step);
 
 const outOf = (rating, scale) => `${formatted(rating)} of ${scale.highest}`;
+
+/** What was given: stars, another rating as a number, "40 times", nothing for a choice. */
+export function shownRating(rating, scale) {
+  if (isGiven("ratings")) return shownStars(rating, scale);
+  return html`<span class="number">${rating === null ? "liked" : amount(rating)}</span>`;
+}
 
 /** A rating as read-only stars. @returns {HTMLElement} */
 export function shownStars(rating, scale) {
@@ -28,15 +34,19 @@ export function shownStars(rating, scale) {
 /**
  * A slider for a rating.
  *
- * @param {{label: string, value: number|null, scale: object, change: Function}} options the label is "Your
- *   rating of Alien (1979)"; `change` is called with a rating, or with null when it is removed
+ * @param {{label: string, value: number|undefined, scale: object, change: Function}} options the label is "Your
+ *   rating of Alien (1979)"; `change` is called with a rating, or with undefined when it is removed
  */
 export function starInput({ label, value, scale, change }) {
   const { lowest, highest } = scale;
-  const step = scale.step || (highest - lowest) / 20;
+  const step = scale.step || (highest - lowest) / 100;
   const stars = isStars(scale);
+  const page = stars ? 1 : Math.max(step, Math.round((highest - lowest) / 10 / step) * step);
   const from = stars ? 0 : lowest;
-  const onScale = (x) => Math.min(Math.max(Number(x.toFixed(6)), lowest), highest);
+  const onScale = (x) => {
+    const nearest = lowest + Math.round((x - lowest) / step) * step;
+    return Math.min(Math.max(Number(nearest.toPrecision(9)), lowest), highest);
+  };
   let current = value;
   const face = () => (stars ? layers(highest) : html`<span class="track"><span class="thumb"></span></span>`);
   const control = html`
@@ -49,16 +59,16 @@ export function starInput({ label, value, scale, change }) {
   const number = html`<span class="value" aria-hidden="true"></span>`;
   const clear = html`
     <button type="button" class="clear" aria-label=${`Remove ${label.replace(/^Your/, "your")}`}
-      @click=${() => rate(null)}>×</button>`;
+      @click=${() => rate(undefined)}>×</button>`;
 
   function set(rating) {
     current = rating;
     paint(rating);
     control.setAttribute("aria-valuenow", rating ?? lowest);
-    control.setAttribute("aria-valuetext", rating === null ? "not rated" : outOf(rating, scale));
-    number.textContent = rating === null ? "" : formatted(rating);
-    clear.classList.toggle("absent", rating === null); // it keeps its space, so that nothing jumps
-    clear.disabled = rating === null;
+    control.setAttribute("aria-valuetext", rating === undefined ? "not rated" : outOf(rating, scale));
+    number.textContent = rating === undefined ? "" : formatted(rating);
+    clear.classList.toggle("absent", rating === undefined); // it keeps its space, so that nothing jumps
+    clear.disabled = rating === undefined;
   }
 
   function rate(rating) {
@@ -67,27 +77,33 @@ export function starInput({ label, value, scale, change }) {
   }
 
   function paint(rating) {
-    control.style.setProperty("--fill", rating === null ? 0 : (rating - from) / (highest - from));
-    control.classList.toggle("unrated", rating === null);
+    control.style.setProperty("--fill", rating === undefined ? 0 : (rating - from) / (highest - from));
+    control.classList.toggle("unrated", rating === undefined);
   }
 
   function under(event) {
     const box = control.getBoundingClientRect();
     const share = Math.min(Math.max((event.clientX - box.left) / box.width, 0), 1);
-    const steps = (from + share * (highest - from)) / step;
+    const value = from + share * (highest - from);
     // The star under the pointer is filled up to the next step.
-    return onScale((stars ? Math.ceil(steps - 1e-9) : Math.round(steps)) * step);
+    return onScale(stars ? Math.ceil(value / step - 1e-9) * step : value);
   }
 
   function pressed(event) {
     const [up, down] = [step, -step];
-    const moves = { ArrowRight: up, ArrowUp: up, ArrowLeft: down, ArrowDown: down, PageUp: 1, PageDown: -1 };
-    const middle = lowest + (highest - lowest) / 2;
-    const first = onScale(Math.round(middle / step) * step); // the first arrow key begins in the middle
-    if (event.key in moves) rate(current === null ? first : onScale(current + moves[event.key]));
+    const moves = {
+      ArrowRight: up,
+      ArrowUp: up,
+      ArrowLeft: down,
+      ArrowDown: down,
+      PageUp: page,
+      PageDown: -page,
+    };
+    const first = onScale(lowest + (highest - lowest) / 2); // the first arrow key begins in the middle
+    if (event.key in moves) rate(current === undefined ? first : onScale(current + moves[event.key]));
     else if (event.key === "Home") rate(lowest);
     else if (event.key === "End") rate(highest);
-    else if (event.key === "Delete" || event.key === "Backspace") rate(null);
+    else if (event.key === "Delete" || event.key === "Backspace") rate(undefined);
     else if (stars && /^[0-9]$/.test(event.key)) rate(onScale(Number(event.key)));
     else return;
     event.preventDefault();

@@ -1,0 +1,154 @@
+"""Every page with counts, with choices, and with ratings on a fine scale, as with stars."""
+
+import os
+import re
+from contextlib import ExitStack
+
+import numpy as np
+import pytest
+
+pytest.importorskip("playwright.sync_api")
+from playwright.sync_api import expect
+
+from prefmover import Dataset, Ratings, Recommender, datasets
+from prefmover.server.served import ServedModel
+from tests.explorer.conftest import encoded
+from tests.explorer.test_for_everybody import BOTH
+from tests.server.conftest import listening
+
+pytestmark = pytest.mark.slow
+
+LASTFM = "lastfm"
+MADE = ("plays", "choices", "tenths")
+SPOILED = re.compile(r"NaN|\bnull\b|\[object|bug in the page|Something went wrong")
+
+
+def made(kind):
+    """Return some of cinema as plays of songs, as books that readers chose, or on a 0-10 scale in tenths."""
+    data = datasets.load("cinema")
+    some = data.ratings.take(users=np.arange(0, 800, 13))
+    users, items = some.users[some.rows()], some.items[some.matrix.indices]
+    stars, noise = some.matrix.data, np.random.default_rng(0).uniform(0, 1, some.n_ratings)
+    if kind == "tenths":
+        values = np.round(np.clip(2 * stars - noise, 0, 10), 1)
+        ratings, words = Ratings.from_arrays(users, items, values, scale=(0, 10, 0.1)), {}
+    else:
+        counts = np.round(2 ** (2 * stars + noise)) if kind == "plays" else np.ones_like(stars)
+        ratings = Ratings.from_arrays(users, items, counts, feedback="implicit")
+        words = {"user_noun": "listener", "item_noun": "song", "verb": "played"}
+        if kind == "choices":
+            words = {"user_noun": "reader", "item_noun": "book"}
+    return Dataset(ratings, data.geometry, data.catalog, name=kind, **words)
+
+
+@pytest.fixture(scope="module")
+def kinds(browser):
+    """Return a function that serves a kind of data, as long as the module's tests run."""
+    with ExitStack() as stack:
+        known = {}
+
+        def serve(kind):
+            if kind not in known:
+                data = datasets.load(LASTFM, os.environ["PREFMOVER_DATA"]) if kind == LASTFM else made(kind)
+                known[kind] = stack.enter_context(listening(ServedModel(Recommender(n_threads=1).fit(data))))
+            return known[kind]
+
+        yield serve
+
+
+def routes_of(client):
+    """Return the addresses of all pages, with users and an item that many know."""
+    users = client.get("/api/v1/users", params={"limit": 2}).json()["users"]
+    (item,) = client.get("/api/v1/items", params={"limit": 1}).json()["items"]
+    one, other = (encoded(user["id"]) for user in users)
+    pair = f"{one}/{other}"
+    return [
+        *("#/like-minded", f"#/like-minded/{one}", f"#/why/{pair}", f"#/measures/{pair}", f"#/why/{one}"),
+        *(f"#/recommended/{one}", f"#/together/{one},{other}", "#/try", f"#/item/{encoded(item['id'])}"),
+        *(f"#/map/users/{one}", f"#/map/items/{encoded(item['id'])}"),
+        *("#/recommended/@you", "#/like-minded/@you", f"#/why/@you/{one}", f"#/measures/@you/{one}"),
+    ]
+
+
+@BOTH
+@pytest.mark.parametrize("kind", MADE)
+def test_every_page(visiting, kinds, kind, size, scheme):
+    look_at_every_page(visiting, kinds(kind), size, scheme)
+
+
+@pytest.mark.real_data
+def test_every_page_of_lastfm(visiting, kinds, real_data):
+    look_at_every_page(visiting, kinds(LASTFM), {"width": 1280, "height": 860}, "light")
+
+
+def look_at_every_page(visiting, client, size, scheme):
+    with visiting(client, size=size, scheme=scheme) as visitor:
+        for route in routes_of(client):
+            page = visitor.open(route)
+            for details in page.locator("main summary").all():
+                details.click()
+            if route.startswith("#/recommended"):
+                page.get_by_role("button", name="All parts").first.click()
+            elif route == "#/try":
+                rate_some(page)
+            visitor.still()
+            assert (route, SPOILED.findall(page.locator("body").inner_text())) == (route, [])
+            assert (route, visitor.audit(), visitor.axe()) == (route, [], [])
+        assert visitor.complaints == []
+
+
+def rate_some(page):
+    """Give something to three items."""
+    likes = page.get_by_role("button", name="Liked it:")
+    for k in range(3):
+        if likes.count():
+            likes.nth(k).click()
+        else:
+            page.get_by_role("slider").nth(k).click()
+    page.locator(".plan, .near").nth(1).wait_for()
+
+
+def test_a_like_is_one_click_and_a_count_can_stand_for_it(visiting, kinds):
+    with visiting(kinds("plays")) as visitor:
+        page = visitor.open("#/try")
+        likes, fields = page.get_by_role("button", name="Liked it:"), page.get_by_role("spinbutton")
+        expect(fields).to_have_count(0)
+        likes.first.click()
+        expect(likes.first).to_have_attribute("aria-pressed", "true")
+        expect(fields).to_have_count(1)
+        near = visitor.guest("neighbors", k=5)["neighbors"]
+        visitor.shows(".near .who a", [one["user"] for one in near])
+        fields.first.fill("40")
+        fields.first.fill("0")  # which is none
+        likes.nth(1).click()
+        expect(fields).to_have_count(2)
+        best = visitor.guest("recommendations", n=5)["recommendations"]
+        visitor.shows(".recommended h3", [one["title"] for one in best])
+        code = page.evaluate("import('/assets/lib/guest.js').then((guest) => guest.shareCode())")
+        assert re.fullmatch(r"[^:,]+:40,[^:,]+", code)
+        page.reload()
+        expect(fields.first).to_have_value("40")
+        expect(fields.nth(1)).to_have_value("")
+        page = visitor.open("#/recommended/@you")
+        expect(page.locator(".because").first).to_contain_text(re.compile("40 times|liked"))
+        visitor.open("#/try")
+        likes.first.click()
+        expect(fields).to_have_count(1)
+        assert visitor.complaints == []
+    with visiting(kinds("plays")) as friend:
+        friend.open(f"#/try/{code}")
+        expect(friend.page.get_by_role("spinbutton").first).to_have_value("40")
+        assert friend.page.get_by_role("spinbutton").count() == 2
+
+
+def test_a_slider_in_tenths(visiting, kinds):
+    with visiting(kinds("tenths")) as visitor:
+        page = visitor.open("#/try")
+        slider = page.get_by_role("slider").first
+        for key in ("ArrowRight", "ArrowRight", "PageUp"):
+            slider.press(key)
+        expect(slider).to_have_attribute("aria-valuetext", "6.1 of 10")
+        (one,) = page.evaluate("JSON.parse(sessionStorage.getItem('prefmover.ratings'))")
+        assert one["rating"] == 6.1
+        page.locator(".near li").first.wait_for()
+        assert visitor.complaints == []
