@@ -11,6 +11,7 @@ pytest.importorskip("playwright.sync_api")
 from playwright.sync_api import expect
 
 from prefmover import Dataset, Ratings, Recommender, datasets
+from prefmover.data.scale import Scale
 from prefmover.server.served import ServedModel
 from tests.explorer.conftest import encoded
 from tests.explorer.test_for_everybody import BOTH
@@ -20,18 +21,21 @@ pytestmark = pytest.mark.slow
 
 LASTFM = "lastfm"
 MADE = ("plays", "choices", "tenths")
+RARE = {"k": 10, "n_sampled": 60, "pairs_without": 0.01, "neighbors_without": 0.0, "users_with": 0.0}
+RARE |= {"common_share": 0.2, "n_light": 60, "light_ratings": 30, "light_neighbors_without": 0.0}
+RARE |= {"examples": [{"id": "ada-b", "n_ratings": 8, "taste": [], "n_without": 0, "common_share": 0.125}]}
 SPOILED = re.compile(r"NaN|\bnull\b|\[object|bug in the page|Something went wrong")
 
 
 def made(kind):
     """Return some of cinema as plays of songs, as books that readers chose, or on a 0-10 scale in tenths."""
     data = datasets.load("cinema")
-    some = data.ratings.take(users=np.arange(0, 800, 13))
+    some = data.ratings.take(users=np.arange(0, 800, 20))
     users, items = some.users[some.rows()], some.items[some.matrix.indices]
     stars, noise = some.matrix.data, np.random.default_rng(0).uniform(0, 1, some.n_ratings)
     if kind == "tenths":
         values = np.round(np.clip(2 * stars - noise, 0, 10), 1)
-        ratings, words = Ratings.from_arrays(users, items, values, scale=(0, 10, 0.1)), {}
+        ratings, words = Ratings.from_arrays(users, items, values, scale=Scale(0, 10, 0.1)), {}
     else:
         counts = np.round(2 ** (2 * stars + noise)) if kind == "plays" else np.ones_like(stars)
         ratings = Ratings.from_arrays(users, items, counts, feedback="implicit")
@@ -139,6 +143,19 @@ def test_a_like_is_one_click_and_a_count_can_stand_for_it(visiting, kinds):
         friend.open(f"#/try/{code}")
         expect(friend.page.get_by_role("spinbutton").first).to_have_value("40")
         assert friend.page.get_by_role("spinbutton").count() == 2
+
+
+def test_the_start_tells_another_story_where_near_people_share_something(visiting, kinds):
+    """Nobody in these data has near people with nothing in common."""
+    with visiting(kinds("tenths")) as visitor:
+        page = visitor.page
+        page.route("**/common-ground", lambda route: route.fulfill(json=RARE))
+        page = visitor.open("#/like-minded")
+        expect(page.locator("#example")).to_have_text("Alike, with little in common")
+        expect(page.locator(".chips .soft").first).to_have_text("12.5% in common")
+        expect(page.locator(".opening")).to_contain_text("20.0%")
+        page.locator(".card .node").first.wait_for()
+        assert visitor.complaints == []
 
 
 def test_a_slider_in_tenths(visiting, kinds):

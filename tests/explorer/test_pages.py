@@ -133,7 +133,7 @@ def numbers(page, user, other):
           const answer = await (await fetch("/api/v1/explanations", question)).json();
           const { layout } = await import("/assets/lib/plan_layout.js");
           const sum = (list, field) => list.reduce((all, one) => all + one[field], 0);
-          const open = new Map([["Horror", 5], ["rated by both", 3]]);
+          const open = new Map([["Horror", 5], ["in common", 3]]);
           const ways = [3, 6, 14, Infinity].map((most) => ({ most }));
           ways.push(...["genre", "decade", "cluster"].flatMap((by) => [{ by }, { by, open }]));
           return ways.map((way) => {
@@ -284,6 +284,42 @@ def test_recommended(visitor):
     assert sum(listed) == pytest.approx(neighbors, abs=0.0005 * len(listed))
     page.reload()  # a link to one explanation opens it
     expect(page.locator(".waterfall")).to_have_count(1)
+
+
+def test_what_if_a_rating_were_not_there(visitor):
+    page = visitor.open("#/recommended/petra-h")
+
+    def titles(**more):
+        best = visitor.ask("recommendations", user="petra-h", n=10, **more)["recommendations"]
+        return [one["title"] for one in best]
+
+    before = titles()
+    visitor.shows(".recommended h3 a", before)
+    reason = page.locator(".because").first.locator("a.item").first
+    item, label = reason.get_attribute("href").split("/")[-1], reason.inner_text()
+    page.get_by_role("button", name=f"Without it? The list without {label}", exact=True).first.click()
+    after = titles(without=[item])
+    visitor.shows(".recommended h3 a", after)
+    assert label not in after
+    expect(page.locator(".what-if")).to_contain_text(label)
+    expect(page.locator(".fresh")).to_have_count(len(set(after) - set(before)))
+    assert visitor.settled().locator(".because a.item").filter(has_text=label).count() == 0
+    other = page.locator(".if-not").first
+    other.click()
+    expect(page.get_by_role("button", name="Undo all")).to_be_visible()
+    page.get_by_role("button", name="Undo", exact=True).click()
+    visitor.shows(".recommended h3 a", after)
+    page.get_by_role("button", name="Undo", exact=True).click()
+    visitor.shows(".recommended h3 a", before)
+    expect(page.locator(".what-if")).to_have_count(0)
+    page.get_by_role("button", name=re.compile("^All parts")).first.click()
+    page.get_by_role("button", name="What does it depend on?").click()
+    first = visitor.ask("recommendations", user="petra-h", n=1)["recommendations"][0]["item"]
+    least = visitor.ask("recommendations/counterfactual", user="petra-h", item=first, n=10)
+    expect(page.locator(".parts .region p").first).to_contain_text(least["label"])
+    if least["without"]:
+        page.get_by_role("button", name="Show that list").click()
+        visitor.shows(".recommended h3 a", titles(without=[one["item"] for one in least["without"]]))
 
 
 def test_measures(visitor):

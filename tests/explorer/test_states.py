@@ -54,6 +54,28 @@ def test_no_server(visiting):
         page.locator(".recommended > li").first.wait_for()
 
 
+def test_the_page_is_busy_before_it_asks(visiting):
+    """With the route, before the first request, until everything is there."""
+    with visiting() as visitor:
+        page = visitor.open("#/like-minded/petra-h")
+        page.evaluate(
+            """() => {
+              const [ask, main] = [window.fetch, document.getElementById("main")];
+              window.asked = [];
+              window.fetch = (...given) => {
+                asked.push([main.dataset.shows === location.hash, main.ariaBusy]);
+                return ask(...given);
+              };
+            }"""
+        )
+        page.get_by_role("link", name="Recommended", exact=True).click()
+        page.locator(".recommended > li").first.wait_for()
+        expect(page.locator("#main")).not_to_have_attribute("aria-busy", re.compile(""))
+        asked = page.evaluate("asked")
+        assert asked
+        assert all(one == [True, "true"] for one in asked)
+
+
 def test_skeletons_keep_the_space(visiting):
     """A skeleton as tall as the content is there while the content is loaded."""
     with visiting() as visitor:

@@ -74,10 +74,11 @@ def test_common_ground_against_a_slow_twin(data, monkeypatch):
     found = neighbors.get_common_ground(served, lambda done, total: None)
     sets = [set(data.ratings.row(u)[0].tolist()) for u in range(data.n_users)]
     some = [u for u in range(data.n_users) if len(sets[u]) >= 3]
-    without = {}
+    without, shared = {}, {}
     for u in some:
         near = one.nearest(np.array([u]), 5).row(0)[0].tolist()
         without[u] = sum(not sets[u] & sets[v] for v in near)
+        shared[u] = np.mean([len(sets[u] & sets[v]) / len(sets[u]) for v in near])
     pairs = [not sets[u] & sets[v] for u in some for v in range(data.n_users) if u != v]
     assert found.n_sampled == found.n_light == len(some)
     assert found.pairs_without == pytest.approx(np.mean(pairs))
@@ -85,6 +86,8 @@ def test_common_ground_against_a_slow_twin(data, monkeypatch):
     assert found.users_with == pytest.approx(np.mean([n > 0 for n in without.values()]))
     assert all(without[facts.position(one.id)] == one.n_without for one in found.examples)
     assert found.examples[0].n_without == max(without.values())
+    assert found.common_share == pytest.approx(np.mean(list(shared.values())))
+    assert all(shared[facts.position(one.id)] == pytest.approx(one.common_share) for one in found.examples)
 
 
 def test_nearest_without_common_items(data):

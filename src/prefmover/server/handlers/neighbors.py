@@ -126,15 +126,17 @@ def get_common_ground(served: ServedModel, progress: Progress) -> responses.Comm
     some = np.sort(np.random.default_rng(0).permutation(eligible)[:SAMPLED])
     light = eligible[np.argsort(lengths[eligible], kind="stable")][:SAMPLED]
     users = np.union1d(some, light)
-    without, pairs, found = np.zeros(len(users)), np.zeros(len(users)), np.zeros(len(users))
+    without, pairs, found, shared = np.zeros((4, len(users)))
     for row, user in enumerate(users.tolist()):
         progress(row, len(users))
         common = ratings.n_common(ratings.row(user)[0])
         near, _ = served.similarity.nearest(np.array([user]), LISTED).row(0)
         without[row], found[row] = (common[near] == 0).sum(), len(near)
+        shared[row] = common[near].mean() / lengths[user] if len(near) else 0.0
         pairs[row] = (common == 0).sum() / max(ratings.n_users - 1, 1)
     sampled, lightest = np.searchsorted(users, some), np.searchsorted(users, light)
-    best = np.lexsort((users, -lengths[users], -without))[:EXAMPLES]
+    # Those with nothing in common with most first, the longer before; then those who share least.
+    best = np.lexsort((users, shared, -lengths[users] * (without > 0), -without))[:EXAMPLES]
     share = lambda rows: float(without[rows].sum() / max(found[rows].sum(), 1))  # noqa: E731
     return responses.CommonGroundOut(
         k=LISTED,
@@ -142,11 +144,16 @@ def get_common_ground(served: ServedModel, progress: Progress) -> responses.Comm
         pairs_without=float(pairs[sampled].mean()),
         neighbors_without=share(sampled),
         users_with=float((without[sampled] > 0).mean()),
+        common_share=float(shared[sampled].mean()),
         n_light=len(light),
         light_ratings=int(lengths[light].max()),
         light_neighbors_without=share(lightest),
         examples=[
-            responses.ExampleOut(**served.users.facts(int(users[row])), n_without=int(without[row]))
+            responses.ExampleOut(
+                **served.users.facts(int(users[row])),
+                n_without=int(without[row]),
+                common_share=float(shared[row]),
+            )
             for row in best.tolist()
         ],
     )

@@ -54,7 +54,7 @@ def get_counterfactual(served: ServedModel, body: requests.RecommendedItem) -> e
     """Return the fewest of a person's ratings without which an item would not be among the first `n`."""
     item = served.items.id_of(body.item)
     found = served.model.counterfactual(served.person(body), item, body.n)
-    return explanations.CounterfactualOut(**found.to_dict())
+    return explanations.CounterfactualOut(**served.feedback.in_explanation(found.to_dict()))
 
 
 def get_predictions(served: ServedModel, body: requests.PredictionsFor) -> explanations.PredictionsOut:

@@ -271,9 +271,10 @@ class NeighborListsOut(Response):
 
 
 class ExampleOut(UserOut):
-    """A user, some of whose nearest have nothing in common with them."""
+    """A user, whose nearest have nothing in common with them, or little."""
 
     n_without: Count = Field(description="Number of such neighbors.")
+    common_share: float = Field(description="Share of the user's items that one of the k nearest has, too.")
 
 
 class CommonGroundOut(Response):
@@ -288,10 +289,15 @@ class CommonGroundOut(Response):
     users_with: float = Field(
         description="Share of the sampled users of whose k nearest at least one has nothing in common."
     )
+    common_share: float = Field(
+        description="Share of a sampled user's items that one of the k nearest has, too: the mean."
+    )
     n_light: int = Field(description="Number of users with the fewest ratings that were looked at.")
     light_ratings: int = Field(description="The most ratings of one of these.")
     light_neighbors_without: float = Field(description="The share of their k nearest with nothing in common.")
-    examples: list[ExampleOut] = Field(description="Users with the most such neighbors, from both samples.")
+    examples: list[ExampleOut] = Field(
+        description="Users with the most such neighbors, then those who share least, from both samples."
+    )
 
 
 class ItemOut(Response):

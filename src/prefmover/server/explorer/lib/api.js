@@ -82,7 +82,10 @@ export const neighbors = (person, k, signal, withoutCommon = false) =>
 
 export const lists = (person, signal) => ask("/neighbors/lists", person, {}, signal);
 
-/** The best n items, by the choices of filters.js; for the visitor, without what they refused. */
+/**
+ * The best n items, by the choices of filters.js, and as if some ratings were not there; for the visitor, without
+ * what they refused.
+ */
 export function recommendations(person, n, signal, choices = {}) {
   const exclude = person.you ? notInterested() : [];
   return ask("/recommendations", person, { n, ...choices, ...(exclude.length ? { exclude } : {}) }, signal);
@@ -93,9 +96,13 @@ export const groupNeighbors = (users, k, signal) => post("/group/neighbors", { u
 export const groupRecommendations = (users, n, combine, signal) =>
   post("/group/recommendations", { users, n, combine }, signal);
 
-/** The parts of a score, and those of a predicted rating. */
-export const whyRecommended = (person, item, signal) => ask("/recommendations/why", person, { item }, signal);
-export const recommendation = (person, item, signal) => ask("/predictions/why", person, { item }, signal);
+/** The parts of a score, those of a predicted rating, and without what an item would leave the first n. */
+export const whyRecommended = (person, item, without, signal) =>
+  ask("/recommendations/why", person, { item, without }, signal);
+export const recommendation = (person, item, without, signal) =>
+  ask("/predictions/why", person, { item, without }, signal);
+export const counterfactual = (person, item, without, n, signal) =>
+  ask("/recommendations/counterfactual", person, { item, without, n }, signal);
 
 /** Two people: why they are near, and their values under all measures. */
 export const explanation = (person, other, signal) =>

@@ -82,7 +82,9 @@ function load() {
   );
 }
 
-const isRating = (value) => value === null || Number.isFinite(value);
+function isRating(value) {
+  return value === null || Number.isFinite(value);
+}
 
 function stored(key) {
   try {

@@ -14,18 +14,21 @@ import { shownStars } from "./stars.js";
  * @param {(id: string, into: HTMLElement) => void} [options.open] draws the parts of an item
  * @param {(id: string|null) => void} [options.toggle] is called with the item that is open now
  * @param {() => void} [options.refused] is called when the visitor is not interested in an item
+ * @param {(ratings: object[]) => void} [options.without] is called with a reason that is to be left out
+ * @param {Set<string>} [options.known] the items of another list; those that are not there are marked
  */
-export function recommended(answer, { scale, opened, open, toggle, refused }) {
+export function recommended(answer, options) {
+  const { scale, opened, open, toggle, refused, without, known } = options;
   if (answer.recommendations.length === 0) {
-    return empty(`Nothing is left to recommend: every ${noun.item} is rated.`);
+    return empty(`Nothing is left to recommend: no ${noun.item} is new.`);
   }
   const cards = answer.recommendations.map((one, k) => {
     const parts = open ? folded(one, `parts-${k}`, { opened, open, toggle }) : null;
     return html`
       <li>
-        ${headline(one, scale)}
+        ${headline(one, scale, known ? !known.has(one.item) : false)}
         <div class="line low">
-          ${reasons(one.why)}
+          ${reasons(one.why, without)}
           <div class="acts">${refused ? refusal(one, refused) : null}${parts?.button}</div>
         </div>
         ${parts?.body}
@@ -46,27 +49,36 @@ function refusal(one, refused) {
 }
 
 /** The item, with its predicted rating; implicit feedback has none. */
-export function headline(one, scale) {
+export function headline(one, scale, fresh = false) {
   const guess = () =>
     html`${shownStars(one.rating, scale)}<span class="number">${predicted(one.rating)}</span>`;
   return html`
     <div class="line">
-      <h3>${itemLink(one.item, one.title)}</h3>
+      <h3>${itemLink(one.item, one.title)}${fresh ? html` <span class="fresh">new</span>` : null}</h3>
       <span class="guess">${one.rating === null ? null : guess()}</span>
     </div>`;
 }
 
-/** Why an item is recommended: the sentences, in which items and people are links. */
-function reasons({ told }) {
+/**
+ * Why an item is recommended: the sentences, in which items and people are links. Beside a rating of the person
+ * is a button for the list without it.
+ */
+function reasons({ told, own }, without) {
   const part = ({ text, item, user }) => {
     if (user !== null) return personLink(user, () => text);
-    return item === null ? text : itemLink(item, text);
+    if (item === null) return text;
+    const mine = without && own.find((one) => one.item === item);
+    return [itemLink(item, text), mine ? whatIfNot(mine, without) : null];
   };
   // An id that is a name keeps its spelling.
   const begun = (one) => (one.text === one.user ? one : { ...one, text: capital(one.text) });
   const sentence = ([first, ...others]) => [part(begun(first)), others.map(part)];
   return html`<ul class="because">${told.map((parts) => html`<li>${sentence(parts)}</li>`)}</ul>`;
 }
+
+const whatIfNot = (one, without) => html`
+  <button type="button" class="if-not" aria-label=${`Without it? The list without ${one.label}`}
+    @click=${() => without([one])}>without it?</button>`;
 
 /** A button, and the element for the parts of a prediction that it opens and closes. */
 function folded(one, id, { opened, open, toggle }) {
