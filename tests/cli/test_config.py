@@ -26,7 +26,7 @@ def config(in_shop):
 def commands():
     """Yield every command, as the words that call it."""
     for verb in VERBS:
-        app = getattr(importlib.import_module(f"prefmover.cli.{verb}"), "app", None)
+        app = getattr(importlib.import_module(f"prefmover.cli.{verb.replace('-', '_')}"), "app", None)
         if app is None:
             yield (verb,)
         else:

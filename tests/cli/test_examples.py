@@ -18,16 +18,21 @@ OUTSIDE = {
 }
 
 
+def of(verb):
+    """Return the examples of a verb, by subcommand if there are any."""
+    return getattr(importlib.import_module(f"prefmover.cli.{verb.replace('-', '_')}"), "EXAMPLES", ())
+
+
 def examples():
     for verb in VERBS:
-        found = getattr(importlib.import_module(f"prefmover.cli.{verb}"), "EXAMPLES", ())
+        found = of(verb)
         for some in found.values() if isinstance(found, dict) else [found]:
             yield from some
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_examples(verb):
-    assert getattr(importlib.import_module(f"prefmover.cli.{verb}"), "EXAMPLES", ())
+    assert of(verb)
 
 
 @pytest.mark.slow
@@ -50,7 +55,7 @@ def test_example(run, line):
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_help_shows_them(run, verb):
-    found = getattr(importlib.import_module(f"prefmover.cli.{verb}"), "EXAMPLES", ())
+    found = of(verb)
     pages = found.items() if isinstance(found, dict) else [("", found)]
     for part, lines in pages:
         code, out, _ = run(verb, *([part] if part else []), "--help")

@@ -63,6 +63,7 @@ VERBS = {
     "report": "Write figures, tables and conclusions of an evaluation.",
     "paper": "Reproduce the tables and figures of the paper.",
     "serve": "Serve a model over HTTP: an API and an explorer.",
+    "export-site": "Write the explorer as a folder of files, which needs no server.",
     "doctor": "Check the installation, and show how to fix it.",
 }
 
@@ -148,12 +149,13 @@ class _Verbs(TyperGroup):
 
 def _load(name: str) -> Any:
     """Import a verb's module and return its command."""
-    module = importlib.import_module(f"prefmover.cli.{name}")
+    place = name.replace("-", "_")
+    module = importlib.import_module(f"prefmover.cli.{place}")
     examples: Any = getattr(module, "EXAMPLES", {})
     verb = getattr(module, "app", None)
     if verb is None:
         verb = typer.Typer(add_completion=False)
-        verb.command()(getattr(module, name))
+        verb.command(name)(getattr(module, place))
         examples = {name: examples}
     for info in verb.registered_commands:
         assert info.callback is not None

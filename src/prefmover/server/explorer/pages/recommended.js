@@ -5,6 +5,7 @@ import * as api from "../lib/api.js";
 import { capital, isGiven, nameOf, noun, withArticle } from "../lib/format.js";
 import { html } from "../lib/html.js";
 import { href, rename } from "../lib/routes.js";
+import { isSite } from "../lib/site.js";
 import { filters } from "../parts/filters.js";
 import { onePicker } from "../parts/pickers.js";
 import { ratingParts, scoreParts } from "../parts/prediction_parts.js";
@@ -48,7 +49,7 @@ export function draw(route, { model, signal }) {
             rename(href({ ...route, item: item ?? undefined }));
           },
           refused: person.you ? load : null,
-          without: what.without,
+          without: isSite ? undefined : what.without,
           known: whole && new Set(whole.recommendations.map((one) => one.item)),
         });
         return [whole && what.notice(answer.recommendations, whole.recommendations), best];

@@ -126,8 +126,9 @@ export function loaded(options, load, draw) {
   return part.element;
 }
 
-/** An error, with a button to try again. */
+/** An error, with a button to try again, unless that would not help. */
 function failure(error, again) {
+  if (error.state === "site") return empty(html`<strong>This needs the service. </strong>${error.message}`);
   const titles = { 404: "Not found", 401: "A token is needed" };
   return html`
     <div class="notice bad" role="alert">

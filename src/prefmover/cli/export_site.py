@@ -1,0 +1,43 @@
+"""``prefmover export-site``: the explorer as a folder of files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from prefmover.cli import Opt
+from prefmover.cli.options import SourceOptions, Threads
+from prefmover.cli.terminal import Output, check_folder, progress
+
+EXAMPLES = (
+    "prefmover export-site --dataset cinema --out cinema-site",
+    "prefmover export-site --model my-model --out site",
+)
+
+
+def export_site(
+    source: SourceOptions,
+    out: Annotated[str, Opt("Folder to write; an earlier export there is replaced.", "FOLDER", "-o")],
+    threads: Threads = None,
+) -> Output:
+    """Write the explorer as a folder of files: for up to some 2,000 users.
+
+    Open index.html, or put the folder on any web host. It has the pages of every user and every item, with
+    explanations of the ten nearest users and the ten recommended items. Ratings of your own, groups and
+    filters need the service (`prefmover serve`), and the pages say so.
+    """
+    from prefmover.model.storage import fit_and_store, stored
+    from prefmover.server.served import ServedModel
+    from prefmover.server.site import export_site as write_site
+
+    folder = check_folder(out)
+    data, model = source.open(threads)
+    if model is None:
+        with progress("fitting the model") as callback:
+            model = stored(data, threads) or fit_and_store(
+                data, threads, callback or (lambda done, total: None)
+            )
+    with progress("writing the site") as callback:
+        size = write_site(ServedModel(model), folder, callback or (lambda done, total: None))
+    page = str(Path(out) / "index.html")
+    return Output({"page": page, "users": data.n_users, "items": data.n_items, "bytes": size}, [page])
