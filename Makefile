@@ -7,7 +7,7 @@
 #   make test-setup   as root, Debian's Chromium and nginx; without them the tests that need them are skipped
 #   make test-machines   the numeric tests as on other processors; make test-machines MACHINES='Haswell Prescott'
 #   make test-lowest, make test-newest   the same on the lowest and the newest versions of the dependencies
-#   make lint    ruff, mypy, Biome where npm is, and known holes in dependencies where a service knows them
+#   make lint    ruff, mypy, Biome and tsc where npm is, and known holes in dependencies where a service knows them
 #   make fuzz    coverage-guided fuzzing of every reader; make fuzz MINUTES=10
 #   make soak    a million random problems against POT; make soak SOAK='--minutes 5 --seed 1'
 #   make kills   400 kills at random moments, and what is there afterwards
@@ -44,8 +44,8 @@ serve: $(VENV)/.installed-server
 
 test: $(VENV)/.installed-test $(VENV)/clients/.installed
 	@$(BIN)/python tools/programs.py
-	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory node_modules/.installed; \
-	else echo "no npm here; axe does not look at the pages"; fi
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory node_modules/.installed && npm test --silent; \
+	else echo "no npm here: axe does not look at the pages, and pure modules are tested in Chromium only"; fi
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -m "" -n $(JOBS) --dist worksteal
 
 test-setup:
@@ -58,7 +58,8 @@ lint: $(VENV)/.installed-lint
 	$(BIN)/mypy
 	@$(BIN)/python tools/audit.py
 	@if ! command -v npm >/dev/null; then echo "skipped: the explorer's JavaScript and CSS are checked where npm is"; \
-	else $(MAKE) --no-print-directory node_modules/.installed && npm run --silent lint; fi
+	else $(MAKE) --no-print-directory node_modules/.installed && mkdir -p node_modules/.prefmover && \
+	$(BIN)/python -m tools.openapi > node_modules/.prefmover/openapi.json && npm run --silent lint; fi
 
 test-machines: $(VENV)/.installed-test
 	$(BIN)/python -m tools.machines test $(MACHINES) --jobs $(JOBS)

@@ -10,7 +10,7 @@ import * as api from "./lib/api.js";
 import { busy } from "./lib/busy.js";
 import { capital, count, noun, setNouns } from "./lib/format.js";
 import { guestRatings } from "./lib/guest.js";
-import { html } from "./lib/html.js";
+import { byId, html } from "./lib/html.js";
 import { href, parse, same, shown, shows } from "./lib/routes.js";
 import * as itemPage from "./pages/item.js";
 import * as likeMinded from "./pages/like_minded.js";
@@ -35,12 +35,14 @@ const PAGES = {
   item: itemPage,
 };
 
-const main = document.getElementById("main");
-const nav = document.getElementById("nav");
+const main = byId("main");
+const nav = byId("nav");
 const heights = new Map(); // scroll position by address, for the back button
 let leaving = new AbortController();
+/** @type {import("./lib/routes.js").Route|null} */
 let current = null;
 let followed = false;
+/** @type {Partial<import("./lib/routes.js").Route>} */
 let recent = {}; // the people of the last page, with whom the other pages begin
 
 function drawNav(route) {
@@ -55,8 +57,8 @@ function drawNav(route) {
 }
 
 /** The people of the last page who can be in a group: users of the data. */
-const peopleOf = ({ person, other, people }) => {
-  const ids = people ?? [person, other].filter((one) => one?.id).map((one) => one.id);
+const peopleOf = (/** @type {Partial<import("./lib/routes.js").Route>} */ { person, other, people }) => {
+  const ids = people ?? [person, other].filter((one) => one?.id).map((one) => one?.id);
   return ids.length ? ids : undefined;
 };
 
@@ -71,7 +73,7 @@ function drawPage(model) {
   leaving = new AbortController();
   if (route.person) {
     const other = route.other ?? (samePage ? undefined : recent.other);
-    const people = recent.people?.includes(route.person.id) ? recent.people : undefined;
+    const people = recent.people?.includes(String(route.person.id)) ? recent.people : undefined;
     recent = { person: route.person, other: same(route.person, other) ? undefined : other, people };
   } else if (route.people) {
     recent = { ...recent, people: route.people };
@@ -91,7 +93,7 @@ function move(samePage, focused) {
   const first = current === null;
   const heading = main.querySelector("h1");
   heading.tabIndex = -1;
-  const field = samePage && focused ? document.getElementById(focused) : null;
+  const field = samePage && focused ? byId(focused) : null;
   if (field && main.contains(field)) field.focus({ preventScroll: true });
   else if (!first) heading.focus({ preventScroll: true });
   if (!first) announce(document.title.replace(" · prefmover", ""));
@@ -121,8 +123,8 @@ function start(model) {
   setNouns(model);
   const { name, n_users: users, n_items: items, n_ratings: ratings, version } = model;
   const sizes = `${count(users, noun.user)}, ${count(items, noun.item)}, ${count(ratings, noun.rating)}`;
-  document.getElementById("facts").textContent = `${name}: ${sizes} · prefmover ${version}`;
-  document.getElementById("finder").replaceChildren(finder());
+  byId("facts").textContent = `${name}: ${sizes} · prefmover ${version}`;
+  byId("finder").replaceChildren(finder());
   // popstate comes with the change of the address, so that the old page is never under the new address; while
   // the document is loaded it may come later than hashchange, which is a task of its own.
   for (const event of ["popstate", "hashchange"])
@@ -131,10 +133,10 @@ function start(model) {
 }
 
 document.addEventListener("click", (event) => {
-  const link = event.target.closest?.("a[href^='#/']");
+  const link = /** @type {any} */ (event.target).closest?.("a[href^='#/']");
   if (link) followed = link.getAttribute("href") !== location.hash;
 });
-document.getElementById("skip").addEventListener("click", (event) => {
+byId("skip").addEventListener("click", (event) => {
   event.preventDefault(); // the part after # is the address of the page
   (main.querySelector("h1") ?? main).focus();
 });

@@ -7,6 +7,8 @@ import { isGiven } from "./format.js";
 import { guestRatings, notInterested } from "./guest.js";
 import { answerOf, isSite } from "./site.js";
 
+/** @typedef {import("prefmover/api").components["schemas"]} Schemas what the server sends, by its OpenAPI schema */
+
 const ROOT = new URL("api/v1", document.baseURI).pathname; // the pages may be in any folder
 const READY = new URL("readyz", document.baseURI);
 const CACHE_SIZE = 60;
@@ -22,6 +24,7 @@ export class ApiError extends Error {
 }
 
 const cache = new Map();
+/** @type {(refused: boolean) => Promise<string|null>} */
 let askForToken = async () => null;
 let asking = null;
 let token = null;
@@ -42,27 +45,42 @@ export async function ready(signal) {
   if (!response.ok) throw await problem(response);
 }
 
+/** @returns {Promise<Schemas["ModelOut"]>} */
 export const model = (signal) => get("/model", {}, signal);
+/** @returns {Promise<Schemas["UsersOut"]>} */
 export const users = (q, limit, signal) => get("/users", { q, limit }, signal);
+/** @returns {Promise<Schemas["ItemsOut"]>} */
 export const items = (q, offset, limit, signal) => get("/items", { q, offset, limit }, signal);
 
+/** @returns {Promise<Schemas["SearchOut"]>} */
 export const search = (q, limit, signal) => get("/search", { q, limit }, signal);
+/** @returns {Promise<Schemas["ItemDetailsOut"]>} */
 export const itemDetails = (id, signal) => get(`/items/${encodeURIComponent(id)}`, {}, signal);
+/** @returns {Promise<Schemas["NearItemsOut"]>} */
 export const nearItems = (id, k, signal) => get(`/items/${encodeURIComponent(id)}/near`, { k }, signal);
+/** @returns {Promise<Schemas["ListedItemsOut"]>} */
 export const itemsById = (ids, signal) => post("/lookup", { ids }, signal);
+/** @returns {Promise<Schemas["ImportOut"]>} */
 export const imported = (csv, signal) => post("/import", { csv }, signal);
 
-/** Figures about common ratings, and maps: computed when first asked for. `report` gets {done, total}. */
+/**
+ * Figures about common ratings, and maps: computed when first asked for. `report` gets {done, total}.
+ *
+ * @returns {Promise<Schemas["CommonGroundOut"]>}
+ */
 export const commonGround = (signal, report) => later("/common-ground", signal, report);
+/** @returns {Promise<Schemas["MapOut"]>} */
 export const map = (kind, signal, report) => later(`/map/${kind}`, signal, report);
 
 /**
  * A person with ratings, highest first. The visitor's shares of likes are equal; those of counts are not
  * known here, because the server damps counts.
+ *
+ * @returns {Promise<any>} as Schemas["UserDetailsOut"]; a share may be null
  */
 export async function ratings(person, limit, signal) {
   if (!person.you) return get(`/users/${encodeURIComponent(person.id)}`, { limit }, signal);
-  const mine = guestRatings();
+  const mine = /** @type {any[]} */ (guestRatings());
   const counted = !isGiven("ratings") && mine.some((one) => one.rating !== null);
   const weights = mine.map((one) => (isGiven("ratings") ? one.rating : 1));
   const total = weights.reduce((sum, one) => sum + one, 0);
@@ -78,36 +96,56 @@ export async function ratings(person, limit, signal) {
   return { n_ratings: mine.length, mean_rating: mean, ratings: listed };
 }
 
+/** @returns {Promise<Schemas["NeighborsOut"]>} */
 export const neighbors = (person, k, signal, withoutCommon = false) =>
   ask("/neighbors", person, { k, without_common_items: withoutCommon }, signal);
 
+/** @returns {Promise<Schemas["NeighborListsOut"]>} */
 export const lists = (person, signal) => ask("/neighbors/lists", person, {}, signal);
 
 /**
  * The best n items, by the choices of filters.js, and as if some ratings were not there; for the visitor, without
  * what they refused.
+ *
+ * @returns {Promise<Schemas["RecommendationsOut"]>}
  */
 export function recommendations(person, n, signal, choices = {}) {
   const exclude = person.you ? notInterested() : [];
   return ask("/recommendations", person, { n, ...choices, ...(exclude.length ? { exclude } : {}) }, signal);
 }
 
-/** Several people together: who is near all of them, and what suits them; `combine` is "mean" or "least". */
+/**
+ * Several people together: who is near all of them, and what suits them; `combine` is "mean" or "least".
+ *
+ * @returns {Promise<Schemas["GroupNeighborsOut"]>}
+ */
 export const groupNeighbors = (users, k, signal) => post("/group/neighbors", { users, k }, signal);
+/** @returns {Promise<Schemas["GroupRecommendationsOut"]>} */
 export const groupRecommendations = (users, n, combine, signal) =>
   post("/group/recommendations", { users, n, combine }, signal);
 
-/** The parts of a score, those of a predicted rating, and without what an item would leave the first n. */
+/**
+ * The parts of a score, those of a predicted rating, and without what an item would leave the first n.
+ *
+ * @returns {Promise<Schemas["RecommendationExplanationOut"]>}
+ */
 export const whyRecommended = (person, item, without, signal) =>
   ask("/recommendations/why", person, { item, without }, signal);
+/** @returns {Promise<Schemas["RatingExplanationOut"]>} */
 export const recommendation = (person, item, without, signal) =>
   ask("/predictions/why", person, { item, without }, signal);
+/** @returns {Promise<Schemas["CounterfactualOut"]>} */
 export const counterfactual = (person, item, without, n, signal) =>
   ask("/recommendations/counterfactual", person, { item, without, n }, signal);
 
-/** Two people: why they are near, and their values under all measures. */
+/**
+ * Two people: why they are near, and their values under all measures.
+ *
+ * @returns {Promise<Schemas["UserExplanationOut"]>}
+ */
 export const explanation = (person, other, signal) =>
   ask("/explanations", person, { other: other.id }, signal);
+/** @returns {Promise<Schemas["ComparisonOut"]>} */
 export const comparison = (person, other, signal) => ask("/comparison", person, { other: other.id }, signal);
 
 /** Ask something about a user, or about the visitor. */

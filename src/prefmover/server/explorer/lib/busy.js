@@ -3,6 +3,8 @@
  * so that screen readers do not read half a page.
  */
 
+import { byId } from "./html.js";
+
 let n = 0;
 
 /** Say that something is loaded. @returns {() => void} ends it; a second call does nothing */
@@ -16,7 +18,7 @@ export function busy() {
 }
 
 function show() {
-  document.getElementById("main").ariaBusy = n > 0 ? "true" : null;
+  byId("main").ariaBusy = n > 0 ? "true" : null;
 }
 
 function once(call) {

@@ -19,9 +19,10 @@ export function setNouns({ item_noun: item, user_noun: user, rating_noun: one, f
 export const isGiven = (kind) => said.kind === kind;
 
 /** "4.5"; "40 times"; nothing for a choice. A rating of null is the like of a visitor. */
-export function amount(x) {
+export function amount(/** @type {number|null} */ x) {
+  if (x === null || said.kind === "choices") return "";
   if (said.kind === "ratings") return rating(x);
-  return said.kind === "choices" || x === null ? "" : `${times(x)} ${x === 1 ? "time" : "times"}`;
+  return `${times(x)} ${x === 1 ? "time" : "times"}`;
 }
 
 /** "gave it 4.5", "played it 40 times", "chose it", "liked it". */
@@ -34,7 +35,7 @@ export const verb = (x) => (x === null ? "liked" : said.kind === "ratings" ? "ga
 export const did = () => said.verb;
 
 /** A count: 40, 3,200. */
-export const times = (x) => (Math.round(x * 100) / 100).toLocaleString("en-US");
+export const times = (/** @type {number} */ x) => (Math.round(x * 100) / 100).toLocaleString("en-US");
 
 /** "a film", "an item"; "a user" begins with a consonant. */
 export const withArticle = (word) => `${/^[aeio]|^u(?!ser|ni|ti|se)/i.test(word) ? "an" : "a"} ${word}`;
@@ -73,12 +74,12 @@ export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 const capitalized = (text, person) => (person.you || isNumber(person) ? capital(text) : text);
 
 /** A distance or similarity, with as many digits as a comparison by eye needs. */
-export const decimal = (x) => withMinus(x.toFixed(3));
+export const decimal = (/** @type {number} */ x) => withMinus(x.toFixed(3));
 
 const withMinus = (digits) => digits.replace("-", "−");
 
 /** A share of something. */
-export const percent = (x) => `${(100 * x).toFixed(1)}%`;
+export const percent = (/** @type {number} */ x) => `${(100 * x).toFixed(1)}%`;
 
 /** How near a pair is among random pairs: "nearer than 97% of pairs". */
 export function rank(share) {
@@ -93,11 +94,12 @@ export const listed = (words) =>
   words.length > 1 ? `${words.slice(0, -1).join(", ")} and ${words.at(-1)}` : (words[0] ?? "");
 
 /** A rating: 4.5, 4; a predicted one has two digits. */
-export const rating = (x) => String(Math.round(x * 100) / 100);
-export const predicted = (x) => x.toFixed(2);
+export const rating = (/** @type {number} */ x) => String(Math.round(x * 100) / 100);
+export const predicted = (/** @type {number} */ x) => x.toFixed(2);
 
 /** A number with its sign. */
-export const signed = (x, digits = 3) => `${x < 0 ? "−" : "+"}${Math.abs(x).toFixed(digits)}`;
+export const signed = (/** @type {number} */ x, digits = 3) =>
+  `${x < 0 ? "−" : "+"}${Math.abs(x).toFixed(digits)}`;
 
 /** The value of any measure. */
 export const value = (x) =>

@@ -18,7 +18,7 @@ const templates = new WeakMap();
 /**
  * @param {TemplateStringsArray} strings
  * @param {...any} values
- * @returns {HTMLElement|DocumentFragment} the element, or a fragment if the template has several
+ * @returns {any} the element, or a fragment if the template has several
  */
 export function html(strings, ...values) {
   if (!templates.has(strings)) templates.set(strings, parsed(strings));
@@ -31,6 +31,9 @@ export function html(strings, ...values) {
   }
   return content.childNodes.length === 1 ? content.firstChild : content;
 }
+
+/** An element of the page that is always there. @returns {any} */
+export const byId = (id) => document.getElementById(id);
 
 /** The nodes and texts of a value, for `append` and the like. */
 export function nodes(value) {
@@ -66,7 +69,7 @@ function placesOf(content) {
   const walker = document.createTreeWalker(content, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_COMMENT);
   const places = [];
   while (walker.nextNode()) {
-    const { currentNode: node } = walker;
+    const node = /** @type {any} */ (walker.currentNode);
     if (node.nodeType === Node.COMMENT_NODE) places.push(node);
     else places.push(...[...node.attributes].filter(({ name }) => name.startsWith("$")));
   }

@@ -113,7 +113,7 @@ function columnOf(single, rest) {
   return { nodes, nodeOf };
 }
 
-function joined(flows, [source, target]) {
+function joined(flows, /** @type {any[]} */ [source, target]) {
   const byEnds = new Map();
   const numbers = new Map();
   const number = (id) => numbers.get(id) ?? numbers.set(id, numbers.size).get(id);
@@ -135,7 +135,7 @@ function joined(flows, [source, target]) {
 }
 
 /** Order both columns so that few ribbons cross: each item near the middle of the items it is joined to. */
-function untangled([left, right], ribbons) {
+function untangled(/** @type {any[]} */ [left, right], ribbons) {
   let best = [left, right];
   let fewest = Infinity;
   for (let sweep = 0; sweep < SWEEPS; sweep += 1) {

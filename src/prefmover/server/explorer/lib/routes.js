@@ -9,6 +9,8 @@
  * `@you` is the visitor. Ids are percent-encoded, commas too, so no id can look like it or like two.
  */
 
+import { byId } from "./html.js";
+
 const YOU = "@you";
 
 /** Pages in the order of the navigation, with the parts of their addresses. */
@@ -71,10 +73,10 @@ export function href(route) {
 }
 
 /** Say that the page shows what an address names, as tests and the back button want to know. */
-export const shows = (hash) => (document.getElementById("main").dataset.shows = hash);
+export const shows = (hash) => (byId("main").dataset.shows = hash);
 
 /** The address of what is on the page. */
-export const shown = () => document.getElementById("main").dataset.shows;
+export const shown = () => byId("main").dataset.shows;
 
 /** Change the address of what is on the page: nothing is drawn, and the history gets no entry. */
 export function rename(address) {

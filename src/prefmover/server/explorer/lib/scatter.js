@@ -12,13 +12,12 @@ const MOST_ZOOM = 40;
  * @param {{hover: (k: number|null) => void, choose: (k: number) => void, signal: AbortSignal}} listeners
  */
 export function scatter(canvas, points, { hover, choose, signal }) {
-  const pen = canvas.getContext("2d");
+  const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
   const view = { x: 0.5, y: 0.5, zoom: 1 };
   let lit = new Set();
-  let chosen = null;
-  let over = null;
+  let [chosen, over] = /** @type {(number|null)[]} */ ([null, null]);
   let pending = 0;
-  let colors = null;
+  let colors = /** @type {any} */ (null);
   const pointers = new Map();
   let moved = 0;
 
@@ -81,7 +80,8 @@ export function scatter(canvas, points, { hover, choose, signal }) {
   }
 
   function nearest({ offsetX, offsetY }) {
-    let [best, least] = [null, REACH * REACH];
+    let best = /** @type {number|null} */ (null);
+    let least = REACH * REACH;
     for (const [k, one] of points.entries()) {
       const [x, y] = place(one);
       const far = (x - offsetX) ** 2 + (y - offsetY) ** 2;

@@ -55,7 +55,8 @@ export function draw(route, { model, signal }) {
     tally.textContent = n === 0 ? `Nothing${rated} yet` : `${count(n, noun.item)}${rated}`;
     startOver.disabled = share.disabled = n === 0;
     const middle = (model.scale.lowest + model.scale.highest) / 2;
-    const some = isGiven("ratings") && guestRatings().some((one) => one.rating < middle);
+    const some =
+      isGiven("ratings") && guestRatings().some((one) => one.rating !== null && one.rating < middle);
     low.hidden = model.measure !== "pmd" || !some;
   }
 

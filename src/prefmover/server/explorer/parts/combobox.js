@@ -12,9 +12,12 @@ const PAUSE = 120; // ms after the last letter before the request
 /**
  * @param {object} options
  * @param {string} options.id of the text field, which gets the focus back when the page is drawn again
+ * @param {string} options.label
+ * @param {string} [options.placeholder]
  * @param {string} [options.value] the present choice
  * @param {(q: string, signal: AbortSignal) => Promise<{total: number, options: Array}>} options.search
  *   an option is {label, note, value}
+ * @param {(value: any) => void} options.choose is called with the value of the option
  * @param {boolean} [options.clears] whether the field is emptied after a choice
  */
 export function combobox({ id, label, value = "", placeholder = "", search, choose, clears = false }) {
@@ -47,6 +50,7 @@ export function combobox({ id, label, value = "", placeholder = "", search, choo
     }
   }
 
+  /** @param {{total: number, options: any[], error?: string}} results */
   function fill({ total, options, error }, q) {
     matches = options;
     list.removeAttribute("aria-busy");

@@ -16,8 +16,8 @@ import { starInput } from "./stars.js";
  * @returns {{element: HTMLElement, control: HTMLElement, set: Function}} set shows what was given
  */
 export function ratingInput(item, value, model, change) {
-  if (isGiven("ratings"))
-    return starInput({ label: `Your rating of ${item.title}`, value, scale: model.scale, change });
+  const label = `Your rating of ${item.title}`;
+  if (isGiven("ratings")) return starInput({ label, value: value ?? undefined, scale: model.scale, change });
   return likeInput(item, value, model, change);
 }
 

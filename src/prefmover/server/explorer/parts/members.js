@@ -7,7 +7,7 @@ import { personPicker } from "./pickers.js";
 
 /** The members, of at most `most`; `change` is called with the new ids. */
 export function members(people, most, change) {
-  const choose = ({ id }) => change(people.includes(id) ? people : [...people, id]);
+  const choose = (/** @type {any} */ { id }) => change(people.includes(id) ? people : [...people, id]);
   const label = people.length ? `Add ${noun.user}` : `First ${noun.user}`;
   const picker = () => personPicker({ id: "add-person", label, you: false, choose });
   const member = (id) => html`

@@ -13,8 +13,12 @@ const FOUND = 6; // items, and people, in the header
 /**
  * A search field for people.
  *
+ * @param {object} options
+ * @param {string} options.id
+ * @param {string} options.label
  * @param {object} [options.person] the present choice
  * @param {boolean} [options.you] whether the visitor can be chosen
+ * @param {(person: import("../lib/routes.js").Person) => void} options.choose
  */
 export function personPicker({ id, label, person, you = true, choose }) {
   const value = person ? capitalName(person) : "";

@@ -36,7 +36,7 @@ export function planCard(explanation, people) {
     closing.hidden = state.open.size === 0;
     const expand = (group) => redraw({ open: state.open.set(group, (state.open.get(group) ?? 0) + STEP) });
     holder.replaceChildren(
-      ribbons(explanation, people, { most: FEW, ...state, expand: state.by ? expand : null }),
+      ribbons(explanation, people, { most: FEW, ...state, expand: state.by ? expand : undefined }),
     );
   }
 

@@ -10,12 +10,16 @@ import { shownStars } from "./stars.js";
 /**
  * The list.
  *
+ * @param {import("../lib/api.js").Schemas["RecommendationsOut"]} answer
+ * @param {object} options
+ * @param {import("../lib/routes.js").Person} options.person
+ * @param {object} options.scale
  * @param {string} [options.opened] the item whose parts are shown at once
  * @param {(id: string, into: HTMLElement) => void} [options.open] draws the parts of an item
  * @param {(id: string|null) => void} [options.toggle] is called with the item that is open now
- * @param {() => void} [options.refused] is called when the visitor is not interested in an item
+ * @param {(() => void)|null} [options.refused] is called when the visitor is not interested in an item
  * @param {(ratings: object[]) => void} [options.without] is called with a reason that is to be left out
- * @param {Set<string>} [options.known] the items of another list; those that are not there are marked
+ * @param {Set<string>|null} [options.known] the items of another list; those that are not there are marked
  */
 export function recommended(answer, options) {
   const { scale, opened, open, toggle, refused, without, known } = options;

@@ -16,6 +16,7 @@ const POLL = 1000; // ms between two looks at a server that starts
 const LONGEST = 60;
 
 /**
+ * @param {object} options
  * @param {string} options.label of the content, for "Loading the nearest viewers"
  * @param {number} [options.lines] lines of the skeleton
  * @param {number} [options.room] height reserved for the content, in rem
@@ -28,6 +29,11 @@ export function region({ label, lines = 6, room = 3, signal }) {
   let loaded = () => {};
   signal.addEventListener("abort", () => loaded());
 
+  /**
+   * @template T
+   * @param {(stop: AbortSignal, report: (progress: any) => void) => Promise<T>} load
+   * @param {(answer: T) => any} draw
+   */
   async function show(load, draw, attempt = 0) {
     soon();
     const mine = new AbortController();
@@ -119,7 +125,14 @@ export function region({ label, lines = 6, room = 3, signal }) {
   return { element, show, soon, notice };
 }
 
-/** The element of a part that is loaded once. */
+/**
+ * The element of a part that is loaded once.
+ *
+ * @template T
+ * @param {{label: string, lines?: number, room?: number, signal: AbortSignal}} options
+ * @param {(stop: AbortSignal, report: (progress: any) => void) => Promise<T>} load
+ * @param {(answer: T) => any} draw
+ */
 export function loaded(options, load, draw) {
   const part = region(options);
   part.show(load, draw);

@@ -14,7 +14,10 @@ const HOW = matchMedia("(hover: none)").matches
 const HELP = { head: "Every ribbon is a part of the distance", body: HOW };
 
 /**
+ * @param {object} explanation
+ * @param {object[]} people
  * @param {object} [options] those of the layout, and:
+ * @param {number} [options.most]
  * @param {boolean} [options.compact] without names and sum
  * @param {(group: string) => void} [options.expand] is called with a group that is to be opened
  */
@@ -86,11 +89,11 @@ export function ribbons(explanation, people, { compact = false, expand, ...optio
 
   function pressed(event) {
     const n = paths.length;
-    const k = Math.max(paths.indexOf(document.activeElement), 0);
+    const k = Math.max(paths.indexOf(event.target), 0);
     const [next, before] = [k + 1, k - 1];
     const arrows = { ArrowDown: next, ArrowRight: next, ArrowUp: before, ArrowLeft: before };
     const to = { ...arrows, Home: 0, End: n - 1 }[event.key];
-    if (event.key === "Escape") document.activeElement.blur();
+    if (event.key === "Escape") event.target.blur();
     if (to === undefined) return;
     event.preventDefault();
     walk((to + n) % n);
