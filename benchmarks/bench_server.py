@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from bench import arguments, publish, table
+from paint import paint, painted
 
 CLIENTS = (1, 8, 32)
 GUEST_CLIENTS = 4
@@ -205,7 +206,7 @@ async def measure(service: Service, seconds: float, many_guests: bool) -> dict[s
         sizes.append(await memory(address))
     return {
         "many guests": sizes, "info": info, "ready": waited, "mixed": mixed, "guests": guests, "before": before, "after": after,
-        "seconds": seconds,
+        "seconds": seconds, "users": users, "item": items[0],
     }  # fmt: skip
 
 
@@ -217,11 +218,12 @@ def main() -> None:
     ]
     if options.model_folder:
         sources = [("--model", options.model_folder)]
-    rows, kinds, guests, sizes, grown = [], {}, [], [], ""
+    rows, kinds, guests, sizes, paints, grown = [], {}, [], [], {}, ""
     for source in sources:
         print("serving", *source, file=sys.stderr)
         with Service(*source) as service:
             result = asyncio.run(measure(service, options.seconds, many_guests=source is sources[0]))
+            pages = paint(service.address, result["users"], result["item"])
         info, mixed, new = result["info"], result["mixed"], result["guests"]
         name = f"{info['name']} ({info['n_users']:,} users, {info['n_ratings']:,} ratings)"
         by_kind: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
@@ -241,6 +243,7 @@ def main() -> None:
             for one in some:
                 by_kind[one.kind][n].append(one.seconds)
         kinds[name] = by_kind
+        paints[info["name"]] = pages
         sizes.append(f"{name}: {result['before']:,.0f} → {result['after']:,.0f} MiB")
         if result["many guests"]:
             few, many = result["many guests"]
@@ -261,6 +264,7 @@ def main() -> None:
         ),
         f"Recommendations with reasons for a guest ({RATINGS} ratings), {GUEST_CLIENTS} clients:",
         table(["model", "requests", "p50, ms", "p99, ms", "target, p50"], guests),
+        *painted(paints),
     ]
     publish("server", "Service", parts, options)
 
