@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from prefmover.cli import Opt
-from prefmover.cli.options import SourceOptions, Threads
+from prefmover.cli.options import ModelOptions, SourceOptions, Threads, fitted
 from prefmover.cli.terminal import Output, check_folder, progress
 
 EXAMPLES = (
@@ -26,17 +26,12 @@ def export_site(
     explanations of the ten nearest users and the ten recommended items. Ratings of your own, groups and
     filters need the service (`prefmover serve`), and the pages say so.
     """
-    from prefmover.model.storage import fit_and_store, stored
     from prefmover.server.served import ServedModel
     from prefmover.server.site import export_site as write_site
 
     folder = check_folder(out)
     data, model = source.open(threads)
-    if model is None:
-        with progress("fitting the model") as callback:
-            model = stored(data, threads) or fit_and_store(
-                data, threads, callback or (lambda done, total: None)
-            )
+    model = fitted(data, model, ModelOptions(), threads)
     with progress("writing the site") as callback:
         size = write_site(ServedModel(model), folder, callback or (lambda done, total: None))
     page = str(Path(out) / "index.html")

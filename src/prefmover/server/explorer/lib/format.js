@@ -29,7 +29,7 @@ export function amount(/** @type {number|null} */ x) {
 export const gave = (x) => [verb(x), "it", amount(x)].filter(Boolean).join(" ");
 
 /** "gave", "played", "chose", "liked": what somebody did who gave this. */
-export const verb = (x) => (x === null ? "liked" : said.kind === "ratings" ? "gave" : said.verb);
+const verb = (x) => (x === null ? "liked" : said.kind === "ratings" ? "gave" : said.verb);
 
 /** "rated", "played", "chose": what people did. */
 export const did = () => said.verb;

@@ -12,7 +12,6 @@ import { shownStars } from "./stars.js";
  *
  * @param {import("../lib/api.js").Schemas["RecommendationsOut"]} answer
  * @param {object} options
- * @param {import("../lib/routes.js").Person} options.person
  * @param {object} options.scale
  * @param {string} [options.opened] the item whose parts are shown at once
  * @param {(id: string, into: HTMLElement) => void} [options.open] draws the parts of an item
