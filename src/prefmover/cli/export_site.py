@@ -8,6 +8,7 @@ from typing import Annotated
 from prefmover.cli import Opt
 from prefmover.cli.options import ModelOptions, SourceOptions, Threads, fitted
 from prefmover.cli.terminal import Output, check_folder, progress
+from prefmover.errors import MissingExtraError, install_command
 
 EXAMPLES = (
     "prefmover export-site --dataset cinema --out cinema-site",
@@ -26,9 +27,11 @@ def export_site(
     explanations of the ten nearest users and the ten recommended items. Ratings of your own, groups and
     filters need the service (`prefmover serve`), and the pages say so.
     """
-    from prefmover.server.served import ServedModel
-    from prefmover.server.site import export_site as write_site
-
+    try:
+        from prefmover.server.served import ServedModel
+        from prefmover.server.site import export_site as write_site
+    except ImportError:
+        raise MissingExtraError(f"an export needs FastAPI: {install_command('server')}") from None
     folder = check_folder(out)
     data, model = source.open(threads)
     model = fitted(data, model, ModelOptions(), threads)
