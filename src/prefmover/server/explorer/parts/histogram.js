@@ -30,5 +30,5 @@ export function histogram(bars) {
     </table>`;
 }
 
-/** 4.5, 512, 33k: the bars are narrow. */
-const brief = (x) => (x < 10_000 ? times(x).replace(",", "") : `${Math.round(x / 1000)}k`);
+/** 4.5, 512, 2k: the bars are narrow. */
+const brief = (x) => (x < 1000 ? times(x) : `${Math.round(x / 1000)}k`);

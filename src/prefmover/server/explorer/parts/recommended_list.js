@@ -63,19 +63,25 @@ export function headline(one, scale, fresh = false) {
 }
 
 /**
- * Why an item is recommended: the sentences, in which items and people are links. Beside a rating of the person
- * is a button for the list without it.
+ * Why an item is recommended: the sentences, in which items and people are links. Behind what a person gave, a
+ * button leads to the list without it.
  */
 function reasons({ told, own }, without) {
   const part = ({ text, item, user }) => {
     if (user !== null) return personLink(user, () => text);
-    if (item === null) return text;
-    const mine = without && own.find((one) => one.item === item);
-    return [itemLink(item, text), mine ? whatIfNot(mine, without) : null];
+    return item === null ? text : itemLink(item, text);
   };
   // An id that is a name keeps its spelling.
   const begun = (one) => (one.text === one.user ? one : { ...one, text: capital(one.text) });
-  const sentence = ([first, ...others]) => [part(begun(first)), others.map(part)];
+  const sentence = ([first, ...others]) => {
+    const parts = [begun(first), ...others];
+    return parts.map((one, k) => {
+      const mine = without && own.find(({ item }) => item === parts[k - 1]?.item);
+      if (!mine) return part(one);
+      const given = one.text.match(/^.*?(?= and |[,;]|$)/s)[0]; // " 4.5", " 40 times"
+      return [given, whatIfNot(mine, without), one.text.slice(given.length)];
+    });
+  };
   return html`<ul class="because">${told.map((parts) => html`<li>${sentence(parts)}</li>`)}</ul>`;
 }
 

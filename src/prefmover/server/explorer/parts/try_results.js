@@ -33,7 +33,7 @@ export function tryResults(model, signal) {
     heading.focus({ preventScroll: true });
     heading.scrollIntoView({ block: "start" });
   };
-  const glance = html`<button type="button" class="glance" hidden @click=${look}></button>`;
+  const glance = html`<button type="button" class="glance" hidden @click=${look}>Nearest</button>`;
 
   function update() {
     if (guestRatings().length === 0) {

@@ -30,7 +30,9 @@ export function whatIf(person, changed) {
     const before = new Set(whole.map((one) => one.item));
     const fresh = list.filter((one) => !before.has(one.item)).length;
     const gone = whole.filter((one) => !list.some((other) => other.item === one.item));
-    const changes = fresh ? `${fresh} of ${list.length} are new` : `the same ${noun.items}`;
+    const changes = fresh
+      ? `${fresh} of ${list.length} ${fresh === 1 ? "is" : "are"} new`
+      : `the same ${noun.items}`;
     const titles = listed(out.map((one) => one.label));
     announce(`Without ${titles}: ${changes}`);
     return html`
