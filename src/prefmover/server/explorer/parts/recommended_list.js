@@ -73,15 +73,18 @@ function reasons({ told, own }, without) {
   };
   // An id that is a name keeps its spelling.
   const begun = (one) => (one.text === one.user ? one : { ...one, text: capital(one.text) });
-  const sentence = ([first, ...others]) => {
-    const parts = [begun(first), ...others];
-    return parts.map((one, k) => {
-      const mine = without && own.find(({ item }) => item === parts[k - 1]?.item);
-      if (!mine) return part(one);
-      const given = one.text.match(/^.*?(?= and |[,;]|$)/s)[0]; // " 4.5", " 40 times"
-      return [given, whatIfNot(mine, without), one.text.slice(given.length)];
-    });
+  const button = (one) => {
+    const mine = without && own.find(({ item }) => item === one?.item);
+    return mine ? whatIfNot(mine, without) : null;
   };
+  const isText = (one) => one?.item === null && one.user === null;
+  const drawn = (one, k, parts) => {
+    const behind = isText(one) && button(parts[k - 1]);
+    if (!behind) return [part(one), isText(parts[k + 1]) ? null : button(one)];
+    const given = one.text.match(/^.*?(?= and |[,;]|$)/s)[0]; // " 4.5", " 40 times"
+    return [given, behind, one.text.slice(given.length)];
+  };
+  const sentence = ([first, ...others]) => [begun(first), ...others].map(drawn);
   return html`<ul class="because">${told.map((parts) => html`<li>${sentence(parts)}</li>`)}</ul>`;
 }
 
