@@ -7,7 +7,7 @@ import { isGiven } from "./format.js";
 import { guestRatings, notInterested } from "./guest.js";
 import { answerOf, isSite } from "./site.js";
 
-/** @typedef {import("prefmover/api").components["schemas"]} Schemas what the server sends, by its OpenAPI schema */
+/** @typedef {import("prefmover/api").components["schemas"]} Schemas what the server sends, by its schema */
 
 const ROOT = new URL("api/v1", document.baseURI).pathname; // the pages may be in any folder
 const READY = new URL("readyz", document.baseURI);
@@ -85,15 +85,13 @@ export async function ratings(person, limit, signal) {
   const weights = mine.map((one) => (isGiven("ratings") ? one.rating : 1));
   const total = weights.reduce((sum, one) => sum + one, 0);
   const listed = mine
-    .map(({ id, title, rating }, k) => ({
-      item: id,
-      title,
-      rating,
-      share: counted ? null : weights[k] / (total || 1),
-    }))
+    .map(({ id: item, title, rating }, k) => {
+      const share = counted ? null : weights[k] / (total || 1);
+      return { item, title, rating, share };
+    })
     .sort((a, b) => b.rating - a.rating);
-  const mean = isGiven("ratings") && mine.length ? total / mine.length : null;
-  return { n_ratings: mine.length, mean_rating: mean, ratings: listed };
+  const mean_rating = isGiven("ratings") && mine.length ? total / mine.length : null;
+  return { n_ratings: mine.length, mean_rating, ratings: listed };
 }
 
 /** @returns {Promise<Schemas["NeighborsOut"]>} */
@@ -104,8 +102,8 @@ export const neighbors = (person, k, signal, withoutCommon = false) =>
 export const lists = (person, signal) => ask("/neighbors/lists", person, {}, signal);
 
 /**
- * The best n items, by the choices of filters.js, and as if some ratings were not there; for the visitor, without
- * what they refused.
+ * The best n items, by the choices of filters.js, perhaps as if some ratings were not there; for the visitor,
+ * without what they refused.
  *
  * @returns {Promise<Schemas["RecommendationsOut"]>}
  */

@@ -1,6 +1,6 @@
 /**
- * Whether something is loaded: while it is, `main` has `aria-busy`, from before the first request of a page on,
- * so that screen readers do not read half a page.
+ * Whether something is loaded: while it is, `main` has `aria-busy`, from before the first request of a page
+ * on, so that screen readers do not read half a page.
  */
 
 import { byId } from "./html.js";

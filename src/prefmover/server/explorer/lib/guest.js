@@ -8,8 +8,8 @@ export const MOST = 500; // limit of the server
 const MOST_REFUSED = 200;
 
 /**
- * What a visitor gave to an item: a rating on the scale, or a count; null is "liked it", of data with counts or
- * choices, as in requests. Nothing, undefined, is no rating.
+ * What a visitor gave to an item: a rating on the scale, or a count; null is "liked it", of data with counts
+ * or choices, as in requests. Nothing, undefined, is no rating.
  *
  * @typedef {number|null} Given
  * @typedef {{id: string, title: string, rating: Given}} Rated
@@ -26,7 +26,7 @@ export const guestRatings = () => [...ratings.values()];
 /** What was given to an item. @returns {Given|undefined} */
 export const ratingOf = (id) => ratings.get(id)?.rating;
 
-/** What a person gave to an item of an answer: the server knows a visitor's like as a count. @returns {Given} */
+/** What a person gave to an item of an answer; there, a visitor's like is a count. @returns {Given} */
 export const givenBy = (person, { item, rating }) => (person.you ? (ratingOf(item) ?? null) : rating);
 
 /** Rate an item; undefined removes the rating. */

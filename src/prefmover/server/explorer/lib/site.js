@@ -1,8 +1,8 @@
 /**
  * The answers of an export of the explorer: files instead of a server, also where the page itself is a file.
  *
- * A file of data is a script, because a page from a file must not read files. It calls `prefmover` with its name
- * and gzipped JSON in base64. `prefmover export-site` writes them (server/site.py).
+ * A file of data is a script, because a page from a file must not read files. It calls `prefmover` with its
+ * name and gzipped JSON in base64. `prefmover export-site` writes them (server/site.py).
  */
 
 const ITEMS = 40; // in one file
@@ -110,7 +110,7 @@ const plain = (text) =>
     .replace(/[^\p{L}\p{N}]+/gu, " ")
     .trim();
 
-/** The users or items whose name contains a text: those that begin with it first, then those with most ratings. */
+/** Users or items whose name contains a text: those that begin with it first, then by numbers of ratings. */
 function search(all, text) {
   const q = plain(text ?? "");
   const rank = (one) => {

@@ -35,7 +35,8 @@ export function draw(route, context) {
 
 function verdict({ measures, n_common }, n) {
   const undefinedOnes = html`
-    <strong>${n} of ${measures.length} measures are undefined</strong> for them. PMD uses all their ${noun.ratings}.`;
+    <strong>${n} of ${measures.length} measures are undefined</strong> for them. PMD uses all their
+    ${noun.ratings}.`;
   return dotted(
     measures.map((one) => one.value === null),
     html`

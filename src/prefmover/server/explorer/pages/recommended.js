@@ -82,8 +82,8 @@ export function draw(route, { model, signal }) {
     <h1>Recommended for ${who}</h1>
     ${picker}
     <p class="lead">
-      ${capital(noun.items)} that are new to ${who}, the best first${predicted}. Every score is a sum: open one
-      to see what each ${noun.rating} adds.
+      ${capital(noun.items)} that are new to ${who}, the best first${predicted}. Every score is a sum: open
+      one to see what each ${noun.rating} adds.
     </p>
     <section class="card" aria-label="Recommendations">
       <h2 class="unseen">Recommendations</h2>

@@ -1,4 +1,4 @@
-/** The start: an example, people whose neighbors share nothing with them, or little, and how often that is so. */
+/** The start: an example, people whose neighbors share nothing with them, or little, and how often. */
 
 import * as api from "../lib/api.js";
 import { capital, capitalName, count, measuredText, nameOf, noun, percent, rank } from "../lib/format.js";
@@ -68,8 +68,8 @@ function often(ground) {
 /** What to see in data where near people always have something in common: how little it is. */
 function little({ common_share: share, pairs_without: without }) {
   return (
-    `In these data, near ${noun.users} nearly always have some ${noun.items} in common, but not many: of what a ` +
-    `${noun.user} has, one of the ten nearest has ${percent(share)}, in the mean of a sample. Measures of ` +
+    `In these data, near ${noun.users} nearly always have some ${noun.items} in common, but not many: of ` +
+    `what a ${noun.user} has, one of the ten nearest has ${percent(share)}, in the mean. Measures of ` +
     `co\u2011rated ${noun.items} see only that; the plan also uses the other ${percent(1 - share)}. ` +
     `${percent(without)} of all pairs have nothing in common.`
   );

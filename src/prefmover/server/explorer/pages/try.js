@@ -110,8 +110,8 @@ export function draw(route, { model, signal }) {
   return html`
     <h1>Try it yourself</h1>
     <p class="lead">
-      ${capital(noun.rate)} a few ${noun.items} you know. Your ${noun.ratings} stay in this tab, are sent with each request, and are
-      gone when the tab is closed.
+      ${capital(noun.rate)} a few ${noun.items} you know. Your ${noun.ratings} stay in this tab, are sent
+      with each request, and are gone when the tab is closed.
     </p>
     ${route.shared ? openShared(route.shared, renew, signal) : null}
     <div class="split try">

@@ -1,4 +1,4 @@
-/** How often an item got each rating: one bar for each level of the scale, or for each part of a finer one. */
+/** How often an item got each rating: a bar for each level of the scale, or for each part of a finer one. */
 
 import { amount, count, noun, times } from "../lib/format.js";
 import { html } from "../lib/html.js";

@@ -1,6 +1,6 @@
 /**
- * What a visitor gives to an item: stars or a slider; for counts and choices, a button "Liked it", which is one
- * click; and for counts, a field in which a number can stand for it.
+ * What a visitor gives to an item: stars or a slider; for counts and choices, a button "Liked it", which is
+ * one click; and for counts, a field in which a number can stand for it.
  */
 
 import { capital, did, isGiven } from "../lib/format.js";

@@ -63,8 +63,8 @@ export function headline(one, scale, fresh = false) {
 }
 
 /**
- * Why an item is recommended: the sentences, in which items and people are links. Behind what a person gave, a
- * button leads to the list without it.
+ * Why an item is recommended: the sentences, in which items and people are links. Behind what a person gave,
+ * a button leads to the list without it.
  */
 function reasons({ told, own }, without) {
   const part = ({ text, item, user }) => {

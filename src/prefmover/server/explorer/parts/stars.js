@@ -34,8 +34,8 @@ export function shownStars(rating, scale) {
 /**
  * A slider for a rating.
  *
- * @param {{label: string, value: number|undefined, scale: object, change: Function}} options the label is "Your
- *   rating of Alien (1979)"; `change` is called with a rating, or with undefined when it is removed
+ * @param {{label: string, value: number|undefined, scale: object, change: Function}} options the label is
+ *   "Your rating of Alien (1979)"; `change` is called with a rating, or with undefined when it is removed
  */
 export function starInput({ label, value, scale, change }) {
   const { lowest, highest } = scale;
