@@ -82,7 +82,7 @@ function reasons({ told, own }, without) {
     const behind = isText(one) && button(parts[k - 1]);
     if (!behind) return [part(one), isText(parts[k + 1]) ? null : button(one)];
     const given = one.text.match(/^.*?(?= and |[,;]|$)/s)[0]; // " 4.5", " 40 times"
-    return [given, behind, one.text.slice(given.length)];
+    return [given, " ", behind, one.text.slice(given.length)];
   };
   const sentence = ([first, ...others]) => [begun(first), ...others].map(drawn);
   return html`<ul class="because">${told.map((parts) => html`<li>${sentence(parts)}</li>`)}</ul>`;
