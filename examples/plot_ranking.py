@@ -26,8 +26,8 @@ LINES = {  # method: label, color, dash, width
     "default": ("prefmover's default", "#1d3f8f", "-", 3),
     "ease": ("EASE, tuned", "#c2452d", "-", 1.6),
     "implicit:als": ("ALS (implicit), tuned", "#e08a4f", "-", 1.6),
-    "item-knn": ("item-kNN, tuned", "#3b9ac4", "-", 1.6),
-    "user-knn": ("user-kNN, tuned", "#7fc4bb", "-", 1.6),
+    "cease": ("CEASE, which knows content, tuned", "#3b9ac4", "-", 1.6),
+    "irspack:ials-content": ("iALS with content, tuned", "#7fc4bb", "-", 1.6),
     "kernel:mean-vector": ("kernel ridge on mean item vectors, a control", "#5b8c3a", "--", 1.6),
     "liked-popularity": ("the most liked items", "#8a8a8a", "--", 1.6),
 }
@@ -46,12 +46,13 @@ def read(folder: Path) -> dict[str, dict[float, float]]:
 
 def main(out: Path) -> list[Path]:
     """Draw ranking.png."""
-    folders = [name for name in TITLES if (RECORDS / name / "experiment.json").exists()]
+    found = {name: read(RECORDS / name) for name in TITLES}
+    folders = [name for name in TITLES if "default" in found[name]]  # the others are not computed yet
     figure, axes = plt.subplots(
-        1, len(folders), figsize=(3.1 * len(folders), 3.6), sharey=True, layout="constrained", squeeze=False
+        1, len(folders), figsize=(max(3.1 * len(folders), 7), 3.6), sharey=True, layout="constrained", squeeze=False
     )
     for ax, name in zip(axes[0], folders, strict=True):
-        methods = read(RECORDS / name)
+        methods = found[name]
         for method, (label, color, dash, width) in LINES.items():
             points = methods.get(method, {})
             shares = [100 * share for share in points]

@@ -43,10 +43,10 @@ def finished() -> list[str]:
     found = []
     for folder in DATASETS:
         try:
-            of(folder)
+            if any("default" in here for here in of(folder).values()):
+                found.append(folder)
         except NoRecordsError:
             continue
-        found.append(folder)
     if not found:
         raise NoRecordsError
     return found
