@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from prefmover import Dataset, RankingSettings, Recommender
+from prefmover import Dataset, Measure, RankingSettings, Recommender
 from prefmover.data.splits import random_split
+from prefmover.evaluation.baselines.kernel_ridge import DISTANCES
 from prefmover.evaluation.folder import RunFolder
 from prefmover.evaluation.run import run_experiment
 from tools.cells import RESULTS
@@ -23,8 +24,12 @@ PARTS: dict[str, dict[str, Any]] = {
     "kernel ridge over users": {"user_penalty": None},
     "taste factors": {"factors": 0.0},
     "transport": {},
+    "transport and geometry of users": {},
 }
-"""What is changed for each part. Without transport, the kernel of users is made from total variation."""
+"""The settings that are changed for each part."""
+
+KERNELS = {"transport": "mean-vector", "transport and geometry of users": "total-variation"}
+"""The distances that take the place of PMD in the kernel of users."""
 
 
 @dataclass
@@ -38,14 +43,15 @@ class Without:
     def fit(self, data: Dataset) -> None:
         """Fit the model to training ratings for which the default has chosen settings."""
         settings = replace(self.chosen[data.ratings.digest()], **PARTS[self.part])
-        measure = "pmd"
-        if self.part == "transport":
-            measure, settings = "total-variation", replace(settings, weight=None)
+        measure: Any = "pmd"
+        if self.part in KERNELS:
+            distances = DISTANCES[KERNELS[self.part]](data, 1)
+            measure = Measure.from_matrix(self.part, distances, data.ratings.users, larger_is_closer=False)
         self.model = Recommender(measure, ranking=settings).fit(data, heads=["ranking"])
 
     def recommend(self, users: list[Any], n: int) -> Any:
         """Return lists for users."""
-        return self.model.recommend(users, n, reasons=False)
+        return self.model.recommend_many(users, n, reasons=False)
 
 
 def main() -> None:
