@@ -129,7 +129,7 @@ def test_only_the_newest_answer_counts(visitor):
         ({"lowest": 1, "highest": 5, "step": 1}, 5, "4 of 5"),
         ({"lowest": 0.5, "highest": 5, "step": 0.5}, 5, "3.5 of 5"),
         ({"lowest": 1, "highest": 10, "step": 1}, 10, "7 of 10"),
-        ({"lowest": -10, "highest": 10, "step": None}, 0, "1 of 10"),
+        ({"lowest": -10, "highest": 10, "step": 0}, 0, "0.2 of 10"),
     ],
 )
 def test_stars_of_other_scales(visitor, scale, stars, said):
