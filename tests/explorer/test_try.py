@@ -139,7 +139,7 @@ def test_stars_of_other_scales(visitor, scale, stars, said):
           const { starInput } = await import("/assets/parts/stars.js");
           const changes = [];
           const change = (x) => changes.push(x);
-          const input = starInput({ label: "Your rating of X", value: null, scale, change });
+          const input = starInput({ label: "Your rating of X", value: undefined, scale, change });
           const press = (key) => input.control.dispatchEvent(new KeyboardEvent("keydown", { key }));
           press("ArrowUp"); press("ArrowUp");
           const text = input.control.getAttribute("aria-valuetext");
