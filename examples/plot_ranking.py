@@ -24,11 +24,12 @@ TITLES = {  # folders, in the order of the panels
 }
 LINES = {  # method: label, color, dash, width
     "default": ("prefmover's default", "#1d3f8f", "-", 3),
+    "irspack:slim": ("SLIM (irspack), tuned", "#b05fa8", "-", 1.6),
     "ease": ("EASE, tuned", "#c2452d", "-", 1.6),
     "implicit:als": ("ALS (implicit), tuned", "#e08a4f", "-", 1.6),
     "cease": ("CEASE, which knows content, tuned", "#3b9ac4", "-", 1.6),
     "irspack:ials-content": ("iALS with content, tuned", "#7fc4bb", "-", 1.6),
-    "kernel:mean-vector": ("kernel ridge on mean item vectors, a control", "#5b8c3a", "--", 1.6),
+    "kernel:mean-vector": ("kernel ridge, mean item vectors", "#5b8c3a", "--", 1.6),
     "liked-popularity": ("the most liked items", "#8a8a8a", "--", 1.6),
 }
 
@@ -47,9 +48,11 @@ def read(folder: Path) -> dict[str, dict[float, float]]:
 def main(out: Path) -> list[Path]:
     """Draw ranking.png."""
     found = {name: read(RECORDS / name) for name in TITLES}
-    folders = [name for name in TITLES if "default" in found[name]]  # the others are not computed yet
+    # The others are not computed yet.
+    folders = [name for name in TITLES if "default" in found[name]]
+    size = (max(3.1 * len(folders), 8.5), 3.6)
     figure, axes = plt.subplots(
-        1, len(folders), figsize=(max(3.1 * len(folders), 7), 3.6), sharey=True, layout="constrained", squeeze=False
+        1, len(folders), figsize=size, sharey=True, layout="constrained", squeeze=False
     )
     for ax, name in zip(axes[0], folders, strict=True):
         methods = found[name]
