@@ -31,6 +31,7 @@ from tools.cells import (
 
 CONTENT = GROUPS.get("content-peers", ())  # peers that know what the items are
 MOST_LIKED = "liked-popularity"
+SHORT = (0.1, 0.3, 0.8)  # the shares of the README's table
 
 
 def of(folder: str) -> dict[float, dict[str, Cell]]:
@@ -125,8 +126,10 @@ def lists_short() -> str:
     rows = []
     for folder in finished():
         data = DATASETS[folder]
-        for share in (0.1, 0.3, 0.8):
-            here, one = of(folder)[share], outcomes()[folder, share]
+        for share, here in of(folder).items():
+            if share not in SHORT:
+                continue
+            one = outcomes()[folder, share]
             row = [f"{data}, {share:.0%}", here["default"].spread(3), *one.rivals.text(3), one.relative]
             row.append(decimal(here[MOST_LIKED].value, 3))
             rows.append((one.difference / one.rivals.best.value, row))

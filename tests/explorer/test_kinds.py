@@ -1,6 +1,5 @@
 """Every page with counts, with choices, and with ratings on a fine scale, as with stars."""
 
-import os
 import re
 from contextlib import ExitStack
 
@@ -53,7 +52,7 @@ def kinds(browser):
 
         def serve(kind):
             if kind not in known:
-                data = datasets.load(LASTFM, os.environ["PREFMOVER_DATA"]) if kind == LASTFM else made(kind)
+                data = datasets.load(LASTFM) if kind == LASTFM else made(kind)
                 known[kind] = stack.enter_context(listening(ServedModel(Recommender(n_threads=1).fit(data))))
             return known[kind]
 

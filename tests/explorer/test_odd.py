@@ -46,7 +46,7 @@ def test_the_visitor_may_be_the_second_of_two(visitor):
 
 def test_the_button_of_open_parts_says_what_it_does(visitor):
     page = visitor.open("#/recommended/petra-h")
-    button = page.locator(".recommended button").first
+    button = page.locator(".recommended .acts button[aria-expanded]").first
     title = page.locator(".recommended h3").first.inner_text()
     expect(button).to_have_attribute("aria-label", f"All parts of the prediction for {title}")
     button.click()
