@@ -38,7 +38,7 @@ def slow_agreement(data, a, b):
     common = a.keys() & b.keys()
     x, y = (np.array([row[i] - np.mean([*row.values()]) for i in common]) for row in (a, b))
     norm = np.sqrt((x**2).sum() * (y**2).sum())
-    correlation = (x * y).sum() / norm if norm > 1e-12 else 0.0
+    correlation = (x * y).sum() / norm if norm > 1e-20 else 0.0  # which only rounding leaves
     n, union = len(common), len(a.keys() | b.keys())
     return slow_pmd(data, a, b) + 1.5 * (1 - correlation * n / (n + 20)) + 0.5 * log(1.3 / (n / union + 0.3))
 
