@@ -282,10 +282,10 @@ def test_forbidden_arcs(problem, data):
             transport(p, q, cost)
         return
     result = transport(p, q, cost)
-    check_proof(result)
     assert result.certificate.valid
     finite = cost[np.isfinite(cost)]
-    if finite.max() > 1e-290:
+    if finite.max() > 1e-290:  # else a unit of the prices is subnormal, and has few digits
+        check_proof(result)
         assert result.cost == pytest.approx(by_linear_program(p, q, cost), rel=0, abs=1e-9 * finite.max())
 
 
