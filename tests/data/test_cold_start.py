@@ -21,24 +21,21 @@ def pairs(ratings):
     return set(zip(ratings.rows().tolist(), ratings.matrix.indices.tolist(), strict=True))
 
 
-def test_pairs(split):
+def held_pairs(split):
     return set(zip(split.users.tolist(), split.items.tolist(), strict=True))
-
-
-test_pairs.__test__ = False
 
 
 @given(st.floats(0.1, 0.9), st.integers(0, 2**40))
 def test_cold_items_are_held_out_whole(share, seed):
     ratings = table()
     split = cold_items(ratings, share, seed)
-    train, test = pairs(split.train), test_pairs(split)
+    train, test = pairs(split.train), held_pairs(split)
     assert not train & test
     assert train | test == pairs(ratings)
     trained, tested = ({item for _, item in some} for some in (train, test))
     cold = tested - trained
     more = cold_items(ratings, min(0.95, share + 0.3), seed)
-    held = {item for _, item in test_pairs(more)} - {item for _, item in pairs(more.train)}
+    held = {item for _, item in held_pairs(more)} - {item for _, item in pairs(more.train)}
     assert len(held & cold) >= 3  # a tenth of 30; an item whose few ratings are all held out may come to it
     assert train <= pairs(more.train)
     warm = [pair for pair in pairs(ratings) if pair[1] not in held & cold]
@@ -55,7 +52,7 @@ def test_new_people_give_a_few_ratings(k, seed):
     assert len(people) == round(0.1 * (counts > 5).sum())
     for user in range(ratings.n_users):
         assert left[user] == (k if user in people else counts[user])
-    assert pairs(split.train) | test_pairs(split) == pairs(ratings)
+    assert pairs(split.train) | held_pairs(split) == pairs(ratings)
     if k > 1:  # fewer given ratings are a part of more, of the same people
         fewer = new_people(ratings, k - 1, 5, seed=seed)
         assert pairs(fewer.train) < pairs(split.train)
@@ -74,7 +71,7 @@ def test_validation_parts_are_made_in_the_same_way():
     outer = cold_items(ratings, 0.8, 3)
     inner = validation_split(outer, 0.8, 3)
     assert pairs(inner.train) < pairs(outer.train)
-    assert test_pairs(inner) == pairs(outer.train) - pairs(inner.train)
+    assert held_pairs(inner) == pairs(outer.train) - pairs(inner.train)
     assert inner.new_items >= round(0.1 * len({item for _, item in pairs(outer.train)}))
 
     outer = new_people(ratings, 2, 5, seed=3)
@@ -91,7 +88,7 @@ def test_held_out_ratings_have_no_say():
     ratings = table()
     for make in (lambda r: cold_items(r, 0.6, 1), lambda r: new_people(r, 3, 5, seed=1)):
         split = make(ratings)
-        tested, changed = test_pairs(split), ratings.matrix.copy()
+        tested, changed = held_pairs(split), ratings.matrix.copy()
         rows = ratings.rows().tolist()
         at = [
             k

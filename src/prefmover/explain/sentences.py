@@ -79,7 +79,7 @@ def _person(one: NeighborRating, e: RecommendationExplanation, words: Words) -> 
 def _everybody(e: RecommendationExplanation, words: Words) -> str:
     """Return what all people make of the item."""
     if words.implicit:
-        return f"{words.raters(e.n_ratings)}" if e.n_ratings else f"nobody has {words.verb} {words.it} yet"
+        return words.raters(e.n_ratings) if e.n_ratings else f"nobody {words.liked_it} yet"
     if not e.n_ratings:
         return "nobody has rated it yet"
     if e.n_ratings == 1:

@@ -203,5 +203,5 @@ class Words:
         return text_of(self.gave(Part(self.it), strength))
 
     def raters(self, n: int) -> str:
-        """Return how many people an item has: "106 ratings", "played by 12 listeners"."""
-        return f"{self.verb} by {self.people(n)}" if self.implicit else counted(n, "rating")
+        """Return how many people an item has: "106 ratings", "12 listeners played it"."""
+        return f"{self.people(n)} {self.liked_it}" if self.implicit else counted(n, "rating")

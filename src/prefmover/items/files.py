@@ -95,7 +95,9 @@ class ItemFile:
                     differ.append(names[position])
         if differ:
             listed = ", ".join(map(repr, differ))
-            LOG.info("%s: not used, since they differ between ratings of an item: %s", file, listed)
+            LOG.info(
+                "%s: not about the items, since they differ between ratings of an item: %s", file, listed
+            )
         rows = np.unique(codes, return_index=True)[1]
         return cls(origin.take(rows), [*kept], [*kept.values()], 0)._checked(options, BadLines(file))
 
