@@ -5,10 +5,12 @@ request as soon as it has the last response. Users, items and ratings are random
 comes from the cache.
 
     python benchmarks/bench_server.py                          cinema, and ml-1m where PREFMOVER_DATA has it
-    python benchmarks/bench_server.py --datasets cinema --seconds 5
+    python benchmarks/bench_server.py --datasets cinema --seconds 2 --guests 200
     python benchmarks/bench_server.py --model-folder FOLDER    a model saved by `prefmover fit`
 
-The model of a data set is fitted the first time, which takes a while for ml-1m, and stored.
+The model of a data set is fitted the first time, which takes a while for ml-1m, and stored. After that, all takes
+some ten minutes. The first model also answers 10,000 guests who are all different, to see whether memory grows, and
+Chromium opens the explorer's pages.
 """
 
 import asyncio
@@ -27,7 +29,7 @@ from paint import paint, painted
 
 CLIENTS = (1, 8, 32)
 GUEST_CLIENTS = 4
-GUESTS = 1_000, 10_000  # distinct ones, after which the memory is compared
+LOOKS = 10  # at the memory, while the guests come
 TARGET = 40  # ms, p50 of recommendations for a guest with four clients on two cores
 RATINGS = 12  # of a guest, among the 200 most rated items
 
@@ -45,14 +47,15 @@ class Service:
 
     def __init__(self, *source: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "prefmover.cli", "serve", *source, "--port", "0"],
+            [sys.executable, "-m", "prefmover.cli", "serve", *source, "--port", "0", "--access-log"],
             stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             text=True,
         )
         assert self.process.stdout is not None
         address = self.process.stdout.readline().strip()
         if not address:
-            raise SystemExit("the service did not start")
+            raise SystemExit(f"the service did not start; `prefmover serve {' '.join(source)}` says why")
         host, _, port = address.removeprefix("http://").strip("/").partition(":")
         self.address = host, int(port)
 
@@ -151,13 +154,14 @@ async def load(
     return timings
 
 
-async def ready(address: tuple[str, int]) -> float:
-    begin = time.perf_counter()
-    connection = Connection(address)
-    while (await connection.send("/readyz"))[0] != 200:
+async def ready(service: Service) -> None:
+    """Wait until a service is ready, or end with it."""
+    connection = Connection(service.address)
+    while (answer := await connection.send("/readyz"))[0] != 200:
+        if service.process.poll() is not None or json.loads(answer[1]).get("state") == "failed":
+            raise SystemExit("the service cannot become ready; `prefmover serve` says why")
         await asyncio.sleep(0.1)
     connection.close()
-    return time.perf_counter() - begin
 
 
 async def memory(address: tuple[str, int]) -> float:
@@ -182,9 +186,9 @@ def percentile(seconds: list[float], share: float) -> str:
     return f"{1000 * ordered[min(int(share * len(ordered)), len(ordered) - 1)]:,.1f}"
 
 
-async def measure(service: Service, seconds: float, many_guests: bool) -> dict[str, Any]:
+async def measure(service: Service, seconds: float, n_guests: int) -> dict[str, Any]:
+    await ready(service)
     address = service.address
-    waited = await ready(address)
     users = [
         id_
         for k in range(0, 1000, 200)
@@ -201,69 +205,68 @@ async def measure(service: Service, seconds: float, many_guests: bool) -> dict[s
     after = await memory(address)
     guests = await load(address, GUEST_CLIENTS, min(seconds, 20.0), requests.guest_recommendations)
     sizes: list[float] = []
-    for n in GUESTS if many_guests else ():
-        await load(address, GUEST_CLIENTS, math.inf, requests.guest_recommendations, n)
+    for _ in range(LOOKS if n_guests else 0):
+        guests += await load(
+            address, GUEST_CLIENTS, math.inf, requests.guest_recommendations, n_guests // LOOKS
+        )
         sizes.append(await memory(address))
     return {
-        "many guests": sizes, "info": info, "ready": waited, "mixed": mixed, "guests": guests, "before": before, "after": after,
-        "seconds": seconds, "users": users, "item": items[0],
+        "sizes": sizes, "info": info, "mixed": mixed, "guests": guests, "before": before, "after": after,
+        "users": users, "items": items,
     }  # fmt: skip
 
 
+def numbers(some: list[Timing]) -> list[str]:
+    """Return the median time, the 99th percentile, and the errors, as cells of a table."""
+    errors = Counter(one.status for one in some if one.status != 200)
+    times = [one.seconds for one in some]
+    failed = ", ".join(f"{count} x {status}" for status, count in errors.items()) or "0"
+    return [percentile(times, 0.5), percentile(times, 0.99), failed]
+
+
 def main() -> None:
-    options = arguments(__doc__, seconds=15.0, model_folder="")
+    options = arguments(__doc__, seconds=15.0, guests=10_000, model_folder="")
     sources = [
         ("--dataset", name)
         for name in ["cinema", *(n for n in options.datasets if n not in ("cinema", "ml-100k"))]
     ]
     if options.model_folder:
         sources = [("--model", options.model_folder)]
-    rows, kinds, guests, sizes, paints, grown = [], {}, [], [], {}, ""
+    rows, kinds, guests, sizes, paints, grown = [], {}, [], [], {}, []
     for source in sources:
         print("serving", *source, file=sys.stderr)
+        n_guests = options.guests if source is sources[0] else 0
         with Service(*source) as service:
-            result = asyncio.run(measure(service, options.seconds, many_guests=source is sources[0]))
-            pages = paint(service.address, result["users"], result["item"])
-        info, mixed, new = result["info"], result["mixed"], result["guests"]
+            result = asyncio.run(measure(service, options.seconds, n_guests))
+            pages = paint(service.address, result["users"], result["items"])
+        info, mixed = result["info"], result["mixed"]
         name = f"{info['name']} ({info['n_users']:,} users, {info['n_ratings']:,} ratings)"
         by_kind: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
         for n, some in mixed.items():
-            errors = Counter(one.status for one in some if one.status != 200)
-            times = [one.seconds for one in some]
-            rows.append(
-                [
-                    name,
-                    str(n),
-                    f"{len(some) / result['seconds']:,.0f}",
-                    percentile(times, 0.5),
-                    percentile(times, 0.99),
-                    ", ".join(f"{count} x {status}" for status, count in errors.items()) or "0",
-                ]
-            )
+            rows.append([name, str(n), f"{len(some) / options.seconds:,.0f}", *numbers(some)])
             for one in some:
                 by_kind[one.kind][n].append(one.seconds)
         kinds[name] = by_kind
         paints[info["name"]] = pages
         sizes.append(f"{name}: {result['before']:,.0f} → {result['after']:,.0f} MiB")
-        if result["many guests"]:
-            few, many = result["many guests"]
-            grown = f"{few:,.0f} MiB after {GUESTS[0]:,} guests, {many:,.0f} MiB after {GUESTS[1]:,} more"
-        times = [one.seconds for one in new]
-        guests.append([name, f"{len(new)}", percentile(times, 0.5), percentile(times, 0.99), str(TARGET)])
+        for k, size in enumerate(result["sizes"], 1):
+            grown.append([f"{k * n_guests // LOOKS:,}", f"{size:,.1f}"])
+        guests.append([name, f"{len(result['guests']):,}", *numbers(result["guests"]), str(TARGET)])
     names = sorted({kind for some in kinds.values() for kind in some})
     columns = [(model, n) for model in kinds for n in CLIENTS]
     parts = [
         f"Clients send requests of random kinds, for random users and items, for {options.seconds:g} s each.",
         table(["model", "clients", "requests/s", "p50, ms", "p99, ms", "errors"], rows),
         f"Memory of the service, before and after: {'; '.join(sizes)}.",
-        f"Memory with distinct guests, on the first of these: {grown}.",
+        f"The same on {rows[0][0].partition(' ')[0]} while guests come, each with other ratings:",
+        table(["guests", "MiB"], grown),
         "p50 by kind of request, ms:",
         table(
             ["request", *(f"{model.partition(' ')[0]}, {n}" for model, n in columns)],
             [[kind, *(percentile(kinds[model][kind][n], 0.5) for model, n in columns)] for kind in names],
         ),
         f"Recommendations with reasons for a guest ({RATINGS} ratings), {GUEST_CLIENTS} clients:",
-        table(["model", "requests", "p50, ms", "p99, ms", "target, p50"], guests),
+        table(["model", "requests", "p50, ms", "p99, ms", "errors", "target, p50"], guests),
         *painted(paints),
     ]
     publish("server", "Service", parts, options)

@@ -6,6 +6,7 @@ with code 2. Any other exception is a bug in prefmover.
 
 import json
 from collections.abc import Iterable
+from typing import Literal
 
 __all__ = [
     "BadLinesWarning",
@@ -26,6 +27,10 @@ __all__ = [
 ]
 
 
+Reason = Literal["nothing-left", "not-listed", "unreadable"]
+"""Nothing is left to answer with; an item is not in the list that is meant; a text cannot be read."""
+
+
 class PrefmoverError(Exception):
     """Base class of all exceptions that prefmover raises on purpose."""
 
@@ -38,11 +43,13 @@ class InputError(PrefmoverError, ValueError):
     argument
         The argument that the message tells the reader to pass, if any. The message writes it as ``name=``;
         the command line prints the option of that argument instead.
+    reason
+        Why a request of the right form has no answer in these data, for programs.
     """
 
-    def __init__(self, message: str = "", *, argument: str = "") -> None:
+    def __init__(self, message: str = "", *, argument: str = "", reason: Reason | None = None) -> None:
         super().__init__(message)
-        self.argument = argument
+        self.argument, self.reason = argument, reason
 
 
 class UnknownIdError(InputError, LookupError):

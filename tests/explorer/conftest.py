@@ -159,13 +159,22 @@ class Visitor:
     def audit(self):
         return self.page.evaluate(AUDIT)
 
-    def axe(self):
+    def look(self):
+        """Return what is wrong with the look of the page in light and in dark, by our rules and axe's."""
+        found = []
+        for scheme, rules in (("light", "{}"), ("dark", "{ runOnly: 'color-contrast' }")):
+            self.page.emulate_media(color_scheme=scheme)
+            self.still()
+            found += [(scheme, one) for one in [*self.audit(), *self._axe(rules)]]
+        return found
+
+    def _axe(self, rules):
         """Return what axe-core finds; nothing where it is not installed."""
         if not AXE.is_file():
             return []
         if not self.page.evaluate("'axe' in window"):
             self.page.evaluate(AXE.read_text())
-        found = self.page.evaluate("axe.run().then((result) => result.violations)")
+        found = self.page.evaluate(f"axe.run({rules}).then((result) => result.violations)")
         return [(one["id"], node["html"][:120]) for one in found for node in one["nodes"][:3]]
 
 
@@ -174,8 +183,8 @@ def visiting(browser, site):
     """Return a function that opens a new profile."""
 
     @contextmanager
-    def visit(client=None, size=None, scheme="light", **options):
-        context = browser.new_context(viewport=size or DESKTOP, color_scheme=scheme, **options)
+    def visit(client=None, size=None, **options):
+        context = browser.new_context(viewport=size or DESKTOP, **options)
         context.set_default_timeout(1000 * SECONDS)
         try:
             yield Visitor(context.new_page(), client or site)

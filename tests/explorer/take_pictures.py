@@ -7,6 +7,8 @@ import sys
 from io import BytesIO
 from pathlib import Path
 
+import numpy as np
+
 from prefmover import Recommender, datasets
 from prefmover.server.served import ServedModel
 from tests.explorer.conftest import SECONDS, settled, still
@@ -48,6 +50,7 @@ def main():
             page = browser.new_page(viewport=size, color_scheme=scheme)
             page.goto(str(client.base_url).rstrip("/") + "/" + route)
             settled(page)
+            page.evaluate("document.documentElement.style.scrollbarGutter = 'auto'")  # none is in the picture
             if name == "try":
                 rate(page)
             if name == "why-dark":
@@ -70,14 +73,17 @@ def rate(page):
 
 
 def save(png, file, tallest=None):
-    """Save a picture in 256 colors, cropped at the bottom if it is tall."""
+    """Save a picture in the 256 colors that most of its pixels have, cropped at the bottom if it is tall."""
     from PIL import Image
 
-    image = Image.open(BytesIO(png)).convert("RGB")
-    if tallest:
-        image = image.crop((0, 0, image.width, min(image.height, tallest)))
+    pixels = np.asarray(Image.open(BytesIO(png)).convert("RGB"), dtype=np.int64)[:tallest]
+    colors, place, counts = np.unique(pixels.reshape(-1, 3), axis=0, return_inverse=True, return_counts=True)
+    most = colors[np.argsort(-counts, kind="stable")[:256]]  # Pillow would merge those of a legend
+    nearest = np.array([((color - most) ** 2).sum(axis=1).argmin() for color in colors], dtype=np.uint8)
+    image = Image.fromarray(nearest[place.reshape(pixels.shape[:2])])
+    image.putpalette(most.astype(np.uint8).tobytes())
     file.parent.mkdir(parents=True, exist_ok=True)
-    image.quantize(256, dither=Image.Dither.NONE).save(file, optimize=True)
+    image.save(file, optimize=True)
     print(file.name, image.size, f"{file.stat().st_size / 1000:.0f} kB")
 
 

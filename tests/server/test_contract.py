@@ -24,9 +24,8 @@ def service(handlers):
 def beyond_the_schema(case, response):
     """Return whether a request was refused for a reason that JSON Schema cannot express.
 
-    Each item may be rated only once; conditions must leave an item, and a removal a rating; a counterfactual
-    is of an item of the list; and some texts are no conditions or no exports. Only the first is found with
-    the schema, and listed in ``errors``. Whatever else is listed there breaks the schema, and has no excuse.
+    Each item may be rated only once, which is found with the schema, and listed in ``errors``. Whatever else
+    is listed there breaks the schema, and has no excuse. Other refusals have a ``reason``.
     """
     if response.status_code != 422:
         return False
@@ -36,9 +35,9 @@ def beyond_the_schema(case, response):
         rated = sent.get("ratings") if isinstance(sent.get("ratings"), list) else []
         items = [str(one.get("item")) for one in rated if isinstance(one, dict)]
         return [one["where"] for one in listed] == ["body"] and len(set(items)) < len(items)
-    sent = {**(case.query or {}), **sent}
-    beyond = ("No item is left", "Nothing is left of", "is not among the first", "therefore not recommended")
-    return any(words in problem["detail"] for words in beyond) or bool(sent.get("csv") or sent.get("where"))
+    given = {"nothing-left": True, "not-listed": "item" in sent or "without" in sent}
+    given["unreadable"] = bool(sent.get("csv") or sent.get("where"))
+    return given.get(problem.get("reason"), False)
 
 
 @schema.parametrize()

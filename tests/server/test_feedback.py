@@ -125,6 +125,13 @@ def test_clicks_are_choices():
     assert list(found.bars(found.ratings.matrix.data)) == [(1.0, 1.0, len(USERS))]
 
 
+def test_large_counts_have_bars_for_a_phone():
+    plays = Ratings.from_arrays(["u"] * 3, [1, 2, 3], [1, 5, 100_000], feedback="implicit")
+    bars = list(Feedback(plays).bars(plays.matrix.data))
+    assert bars[:2] == [(1.0, 3.0, 1), (4.0, 15.0, 1)]
+    assert bars[-1] == (4.0**8, 4.0**9 - 1, 1)
+
+
 @pytest.mark.parametrize("step", [0.1, 0.0], ids=["tenths", "continuous"])
 def test_fine_scales_have_ten_bars(step):
     values = np.round(SEED.random(len(USERS)) * 10, 1) if step else SEED.random(len(USERS)) * 10

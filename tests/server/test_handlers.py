@@ -155,7 +155,8 @@ def test_recommendations(client, model, person):
 
 def test_what_if_ratings_were_not_there(client, model, data, person):
     one, body = person
-    gone = list(RATINGS if "ratings" in body else data.ratings[one])[:2]
+    rated = list(RATINGS if "ratings" in body else data.ratings[one])
+    gone = rated[:2]
     less = model.without(one, gone)
     answer = ask(client, "recommendations", **body, without=gone, n=6)
     assert (
@@ -173,6 +174,10 @@ def test_what_if_ratings_were_not_there(client, model, data, person):
     new = answer["recommendations"][0]["item"]
     wrong = client.post("/api/v1/recommendations", json={**body, "without": [new]})
     assert new in is_problem(wrong, 422)
+    assert wrong.json()["reason"] == "not-listed"
+    wrong = client.post("/api/v1/recommendations", json={**body, "without": rated})
+    assert is_problem(wrong, 422)
+    assert wrong.json()["reason"] == "nothing-left"
 
 
 def test_what_would_change_a_recommendation(client, model, person):
@@ -186,6 +191,7 @@ def test_what_would_change_a_recommendation(client, model, person):
     assert answer["instead"] in [row["item"] for row in left]
     wrong = client.post("/api/v1/recommendations/counterfactual", json={**body, "item": item})
     assert "place is 4" in is_problem(wrong, 422)
+    assert wrong.json()["reason"] == "not-listed"
 
 
 def test_predictions(client, model, person):
@@ -429,19 +435,20 @@ def test_choices_of_recommendations(client, model, user):
 
 
 @pytest.mark.parametrize(
-    ("parameters", "status", "named"),
+    ("parameters", "status", "named", "reason"),
     [
-        ({"where": ["color=red"]}, 422, "'color'"),
-        ({"where": ["horror"]}, 422, "'horror'"),
-        ({"where": ["year=1700"]}, 422, "where"),
-        ({"min_ratings": 10**6}, 422, "min_ratings"),
-        ({"items": ["no-such-film"]}, 404, "'no-such-film'"),
-        ({"exclude": ["no-such-film"]}, 404, "'no-such-film'"),
-        ({"novelty": 2}, 422, "novelty"),
-        ({"n": 0}, 422, "n"),
+        ({"where": ["color=red"]}, 422, "'color'", "unreadable"),
+        ({"where": ["horror"]}, 422, "'horror'", "unreadable"),
+        ({"where": ["year=1700"]}, 422, "where", "nothing-left"),
+        ({"min_ratings": 10**6}, 422, "min_ratings", "nothing-left"),
+        ({"items": ["no-such-film"]}, 404, "'no-such-film'", None),
+        ({"exclude": ["no-such-film"]}, 404, "'no-such-film'", None),
+        ({"novelty": 2}, 422, "novelty", None),
+        ({"n": 0}, 422, "n", None),
     ],
 )
-def test_bad_choices_of_recommendations(client, user, parameters, status, named):
+def test_bad_choices_of_recommendations(client, user, parameters, status, named, reason):
     response = client.post("/api/v1/recommendations", json={"user": user, **parameters})
     assert is_problem(response, status)
     assert named in response.text
+    assert response.json().get("reason") == reason

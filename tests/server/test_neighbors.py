@@ -12,6 +12,7 @@ from prefmover.predict.similarity import UserSimilarity
 from prefmover.server.facts import UserFacts
 from prefmover.server.handlers import neighbors
 from prefmover.server.schemas.requests import Person
+from prefmover.server.served import Spread
 
 
 @pytest.fixture(scope="module")
@@ -70,22 +71,24 @@ def test_common_ground_against_a_slow_twin(data, monkeypatch):
     monkeypatch.setattr(neighbors, "SAMPLED", 1000)
     monkeypatch.setattr(neighbors, "LISTED", 5)
     one, facts = similarity(data, "pmd"), UserFacts(data)
-    served = SimpleNamespace(data=data, similarity=one, users=facts)
+    spread = Spread.of(data, one.measure)
+    served = SimpleNamespace(data=data, similarity=one, users=facts, spread=spread)
     found = neighbors.get_common_ground(served, lambda done, total: None)
     sets = [set(data.ratings.row(u)[0].tolist()) for u in range(data.n_users)]
     some = [u for u in range(data.n_users) if len(sets[u]) >= 3]
-    without, shared = {}, {}
+    without, alike, shared = {}, {}, {}
     for u in some:
-        near = one.nearest(np.array([u]), 5).row(0)[0].tolist()
-        without[u] = sum(not sets[u] & sets[v] for v in near)
+        near, values = (part.tolist() for part in one.nearest(np.array([u]), 5).row(0))
+        apart = [value for v, value in zip(near, values, strict=True) if not sets[u] & sets[v]]
+        without[u], alike[u] = len(apart), sum(np.mean(spread.values > value) >= 0.75 for value in apart)
         shared[u] = np.mean([len(sets[u] & sets[v]) / len(sets[u]) for v in near])
     pairs = [not sets[u] & sets[v] for u in some for v in range(data.n_users) if u != v]
     assert found.n_sampled == found.n_light == len(some)
     assert found.pairs_without == pytest.approx(np.mean(pairs))
     assert found.neighbors_without == pytest.approx(sum(without.values()) / (5 * len(some)))
     assert found.users_with == pytest.approx(np.mean([n > 0 for n in without.values()]))
-    assert all(without[facts.position(one.id)] == one.n_without for one in found.examples)
-    assert found.examples[0].n_without == max(without.values())
+    assert all(alike[facts.position(one.id)] == one.n_without for one in found.examples)
+    assert found.examples[0].n_without == max(alike.values()) > 0
     assert found.common_share == pytest.approx(np.mean(list(shared.values())))
     assert all(shared[facts.position(one.id)] == pytest.approx(one.common_share) for one in found.examples)
 

@@ -199,16 +199,19 @@ def counterfactual(ranker: Ranker, state: UserState, item: int, n: int) -> Count
     data, search = ranker.similarity.data, _Search(ranker, state, item, n)
     label, name = data.catalog.label, data.ratings.items
     if not len(state.rated):
-        raise InputError(f"{state.name!r} has no ratings that could be taken out")
+        raise InputError(f"{state.name!r} has no ratings that could be taken out", reason="nothing-left")
     if not search.new[item]:
-        raise InputError(f"{state.name!r} has rated {label(item)}, which is therefore not recommended")
+        wrong = f"{state.name!r} has rated {label(item)}, which is therefore not recommended"
+        raise InputError(wrong, reason="not-listed")
     if n >= np.count_nonzero(search.new):
-        raise InputError(f"n is {n:,}, and {state.name!r} has no more items to see; give a smaller n")
+        wrong = f"n is {n:,}, and {state.name!r} has no more items to see; give a smaller n"
+        raise InputError(wrong, reason="nothing-left")
     before = search.found()
     if before.place > n:
         raise InputError(
             f"{label(item)} is not among the first {n} recommendations for {state.name!r}: its place is "
-            f"{before.place:,}; give n={before.place} or more, or an item of the list"
+            f"{before.place:,}; give n={before.place} or more, or an item of the list",
+            reason="not-listed",
         )
     chosen, smallest = search.search()
     taken, after, instead = state.rated[list(chosen)], None, None

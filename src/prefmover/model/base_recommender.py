@@ -331,7 +331,8 @@ class BaseRecommender(Estimator):
         unknown = np.setdiff1d(removed, state.rated)
         if len(unknown):
             item = ratings.items[unknown[:1]].tolist()[0]
-            raise InputError(f"{state.name!r} has not rated item {item!r}; name items that are rated")
+            wrong = f"{state.name!r} has not rated item {item!r}; name items that are rated"
+            raise InputError(wrong, reason="not-listed")
         if not len(removed):
             raise InputError("items is empty; give the ids of the ratings to take out", argument="items")
         return self._as_guest(state.without(removed, self.similarity_))

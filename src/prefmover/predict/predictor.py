@@ -254,7 +254,8 @@ class UserState:
         left = ~np.isin(self.rated, removed)
         rated, given = self.rated[left], self.given[left]
         if not given.any():
-            raise InputError(f"nothing is left of {self.name!r} without these ratings; leave at least one")
+            wrong = f"nothing is left of {self.name!r} without these ratings; leave at least one"
+            raise InputError(wrong, reason="nothing-left")
         one = one_user(similarity.data.ratings, self.name, rated, given)
         return replace(
             self,

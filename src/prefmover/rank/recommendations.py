@@ -277,7 +277,8 @@ class Selection:
         if not allowed.any():
             given = {"items": items, "exclude": exclude, "where": where, "min_ratings": min_ratings or None}
             names = " and ".join(name for name, value in given.items() if value is not None)
-            raise InputError(f"no item is left to recommend after {names}; allow more items")
+            wrong = f"no item is left to recommend after {names}; allow more items"
+            raise InputError(wrong, reason="nothing-left")
         self.data, self.n = data, n  # the length of a list
         self.allowed = allowed  # (n_items,) which items may be recommended
         self.novelty, self.diversify = float(novelty), float(diversify)  # ν and δ

@@ -20,6 +20,7 @@ from prefmover.data.scale import Scale
 STRENGTHS = ("rating", "rated", "source_rating", "target_rating")  # fields of explanations
 MOST_LEVELS = 20  # of a scale whose levels are shown one by one
 PARTS = 10  # of a finer scale
+MOST_BARS = 12  # of counts, which a phone has room for
 WITHIN = 1e-9  # of a part: where a rounded rating is still on its edge
 
 
@@ -86,7 +87,7 @@ class Feedback:
         """Yield the bars of a histogram of some values of the table: lowest, highest, number of values.
 
         There is a bar for each level of a scale of up to 20, for each tenth of a finer one, and for counts of
-        1, 2 to 3, 4 to 7, and so on.
+        1, 2 to 3, 4 to 7, and so on; of up to 3, 15, 63 and so on if these were more than 12 bars.
 
         >>> plays = Ratings.from_arrays(["u"] * 4, [1, 2, 3, 4], [1, 2, 3, 9], feedback="implicit")
         >>> list(Feedback(plays).bars(plays.matrix.data))
@@ -114,6 +115,8 @@ class Feedback:
 
 def _doubling(counts: Floats, whole: bool) -> Iterable[tuple[float, float, int]]:
     powers = np.floor(np.log2(counts)).astype(np.int64)
+    width = -(-(int(np.ptp(powers)) + 1) // MOST_BARS)
+    powers //= width
     first = int(powers.min())
     for k, n in enumerate(np.bincount(powers - first).tolist(), first):
-        yield 2.0**k, 2.0 ** (k + 1) - (1 if whole else 0), n
+        yield 2.0 ** (k * width), 2.0 ** ((k + 1) * width) - (1 if whole else 0), n

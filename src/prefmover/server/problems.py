@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any, Literal
 
@@ -14,7 +15,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
-from prefmover.errors import InputError, UnknownIdError
+from prefmover.errors import InputError, Reason, UnknownIdError
 from prefmover.server.logs import REQUEST_ID, SERVICE
 
 MEDIA_TYPE = "application/problem+json"
@@ -33,6 +34,11 @@ class Problem(BaseModel):
     )
     instance: str = Field(description="Path of the request.", examples=["/api/v1/users/ada-x"])
     errors: list[FieldError] | None = Field(default=None, description="The fields that are wrong.")
+    reason: Reason | None = Field(
+        default=None,
+        description="Why a request of the right form has no answer: nothing is left to answer with; an item "
+        "is not in the list that is meant; a condition or an export cannot be read.",
+    )
     state: Literal["starting", "failed"] | None = Field(
         default=None, description="Why the service is not ready, if that is the problem."
     )
@@ -64,6 +70,16 @@ class ProblemError(Exception):
         self.status, self.detail, self.headers, self.members = status, detail, headers or {}, members
 
 
+@contextmanager
+def reading() -> Iterator[None]:
+    """Mark the errors about a text in a request that the schema cannot describe."""
+    try:
+        yield
+    except InputError as error:
+        error.reason = "unreadable"
+        raise
+
+
 def problem_bytes(status: int, detail: str, instance: str = "", **members: Any) -> bytes:
     """Return a problem as JSON.
 
@@ -91,7 +107,8 @@ def as_problem(error: Exception) -> ProblemError:
         case UnknownIdError():
             return ProblemError(404, _sentence(str(error)))
         case InputError():
-            return ProblemError(422, _sentence(str(error)))
+            members = {"reason": error.reason} if error.reason else {}
+            return ProblemError(422, _sentence(str(error)), **members)
         case HTTPException():
             return _http(error)
     SERVICE.error("internal error", exc_info=error)

@@ -22,6 +22,7 @@ from prefmover.model.base_recommender import BaseRecommender
 from prefmover.predict.predictor import UserState
 from prefmover.server.facts import ItemFacts, UserFacts
 from prefmover.server.feedback import Feedback
+from prefmover.server.problems import reading
 from prefmover.server.schemas.requests import Person, RecommendationOptions, WhatIf
 from prefmover.server.schemas.responses import NeighborOut
 
@@ -134,7 +135,9 @@ class ServedModel:
     def choices(self, options: RecommendationOptions) -> dict[str, Any]:
         """Return the arguments of the model's ``recommend``; an unknown id is an error."""
         given = {name: getattr(options, name) for name in RecommendationOptions.model_fields}
-        given["where"] = parse_where(options.where)
+        with reading():
+            given["where"] = parse_where(options.where)
+            self.data.catalog.matching(given["where"])
         for name in ("items", "exclude"):
             given[name] = [self.items.id_of(item) for item in given[name]]
         return {name: value for name, value in given.items() if value not in ([], {})}

@@ -6,6 +6,7 @@ import numpy as np
 
 from prefmover.errors import UnknownIdError
 from prefmover.server.imports import read_export
+from prefmover.server.problems import reading
 from prefmover.server.schemas import requests, responses
 from prefmover.server.schemas.requests import ItemPath, K, Limit, Offset, Text, UserPath
 from prefmover.server.served import ServedModel
@@ -116,4 +117,5 @@ def list_items(served: ServedModel, body: requests.ItemIds) -> responses.ListedI
 
 def import_ratings(served: ServedModel, body: requests.Export) -> responses.ImportOut:
     """Return the ratings in an export of Letterboxd or IMDb, matched by title and year. Nothing is stored."""
-    return read_export(body.csv, served.data, served.titles, check_cancelled)
+    with reading():
+        return read_export(body.csv, served.data, served.titles, check_cancelled)

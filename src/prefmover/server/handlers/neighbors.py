@@ -26,6 +26,7 @@ SUGGESTED = 20
 SAMPLED = 100
 LEAST_RATINGS = 3  # of a sampled user; with fewer there is no taste yet
 EXAMPLES = 10
+ALIKE = 0.75  # near enough to be an example: nearer than such a share of random pairs
 
 
 def get_neighbors(served: ServedModel, body: requests.NeighborsOf) -> responses.NeighborsOut:
@@ -126,17 +127,19 @@ def get_common_ground(served: ServedModel, progress: Progress) -> responses.Comm
     some = np.sort(np.random.default_rng(0).permutation(eligible)[:SAMPLED])
     light = eligible[np.argsort(lengths[eligible], kind="stable")][:SAMPLED]
     users = np.union1d(some, light)
-    without, pairs, found, shared = np.zeros((4, len(users)))
+    without, alike, pairs, found, shared = np.zeros((5, len(users)))
     for row, user in enumerate(users.tolist()):
         progress(row, len(users))
         common = ratings.n_common(ratings.row(user)[0])
-        near, _ = served.similarity.nearest(np.array([user]), LISTED).row(0)
+        near, values = served.similarity.nearest(np.array([user]), LISTED).row(0)
         without[row], found[row] = (common[near] == 0).sum(), len(near)
+        nearer = [served.spread.nearer_than(value) or 0.0 for value in values[common[near] == 0].tolist()]
+        alike[row] = sum(share >= ALIKE for share in nearer)
         shared[row] = common[near].mean() / lengths[user] if len(near) else 0.0
         pairs[row] = (common == 0).sum() / max(ratings.n_users - 1, 1)
     sampled, lightest = np.searchsorted(users, some), np.searchsorted(users, light)
-    # Those with nothing in common with most first, the longer before; then those who share least.
-    best = np.lexsort((users, shared, -lengths[users] * (without > 0), -without))[:EXAMPLES]
+    # Those who are like most with nothing in common first, the longer before; then those who share least.
+    best = np.lexsort((users, shared, -lengths[users] * (alike > 0), -alike))[:EXAMPLES]
     share = lambda rows: float(without[rows].sum() / max(found[rows].sum(), 1))  # noqa: E731
     return responses.CommonGroundOut(
         k=LISTED,
@@ -151,7 +154,7 @@ def get_common_ground(served: ServedModel, progress: Progress) -> responses.Comm
         examples=[
             responses.ExampleOut(
                 **served.users.facts(int(users[row])),
-                n_without=int(without[row]),
+                n_without=int(alike[row]),
                 common_share=float(shared[row]),
             )
             for row in best.tolist()

@@ -273,7 +273,9 @@ class NeighborListsOut(Response):
 class ExampleOut(UserOut):
     """A user, whose nearest have nothing in common with them, or little."""
 
-    n_without: Count = Field(description="Number of such neighbors.")
+    n_without: Count = Field(
+        description="Number of such neighbors that are nearer than three quarters of random pairs."
+    )
     common_share: float = Field(description="Share of the user's items that one of the k nearest has, too.")
 
 

@@ -14,6 +14,7 @@ import { region } from "../parts/region.js";
 import { openShared, shareButton } from "../parts/share.js";
 import { tryResults } from "../parts/try_results.js";
 
+const FILMS = /^(film|movie|show|title|item)$/i; // what the sites have whose exports are read
 const OFFERED = 12;
 const PAUSE = 250; // ms after the last star or digit before the request
 
@@ -118,7 +119,7 @@ export function draw(route, { model, signal }) {
       <section class="card" aria-labelledby="mine">
         <div class="line"><h2 id="mine">Your ${noun.ratings}</h2>${tally}${startOver}</div>
         ${search}
-        ${importer(renew, signal)}
+        ${FILMS.test(noun.item) ? importer(renew, signal) : null}
         ${low}
         ${offered.element}
         <p>${share}</p>

@@ -15,11 +15,14 @@ export function groupList(answer, scale) {
     (one) => html`
       <li>
         ${headline(one, scale)}
-        <ul class="because for-each">${one.members.map(member)}</ul>
+        <ul class="because for-each">${one.members.filter(says).map(member)}</ul>
       </li>`,
   );
   return html`<ol class="recommended">${lines}</ol>`;
 }
+
+/** Whether there is something to say about a person. */
+const says = ({ rating, reason }) => rating !== null || reason;
 
 /** One person: the predicted rating, and the strongest reason, which may begin with the person's name. */
 function member({ user, rating, reason }) {

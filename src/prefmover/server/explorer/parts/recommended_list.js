@@ -81,7 +81,7 @@ function reasons({ told, own }, without) {
   const drawn = (one, k, parts) => {
     const behind = isText(one) && button(parts[k - 1]);
     if (!behind) return [part(one), isText(parts[k + 1]) ? null : button(one)];
-    const given = one.text.match(/^.*?(?= and |[,;]|$)/s)[0]; // " 4.5", " 40 times"
+    const given = one.text.match(/^.*?(?= and |[,;](?!\d)|$)/s)[0]; // " 4.5", " 1,040 times"
     return [given, " ", behind, one.text.slice(given.length)];
   };
   const sentence = ([first, ...others]) => [begun(first), ...others].map(drawn);

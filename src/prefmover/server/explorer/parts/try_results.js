@@ -37,7 +37,9 @@ export function tryResults(model, signal) {
 
   function update() {
     if (guestRatings().length === 0) {
-      near.notice(empty(`Rate a few ${noun.items}, and the ${noun.users} nearest to you appear here.`));
+      near.notice(
+        empty(`${capital(noun.rate)} a few ${noun.items}, and the ${noun.users} nearest to you appear here.`),
+      );
       best.notice(empty(`${capital(noun.items)} you would like, with reasons.`));
       plan.notice(empty("Why the nearest is like you."));
       because.textContent = "Why they are near you";
