@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("playwright.sync_api")
 from playwright.sync_api import expect
 
-from prefmover import Dataset, Ratings, Recommender, datasets
+from prefmover import Dataset, RankingSettings, Ratings, Recommender, datasets
 from prefmover.data.scale import Scale
 from prefmover.server.served import ServedModel
 from tests.explorer.conftest import encoded
@@ -52,8 +52,9 @@ def kinds(browser):
 
         def serve(kind):
             if kind not in known:
+                model = Recommender(ranking=RankingSettings(), n_threads=1)  # not searched for
                 data = datasets.load(LASTFM) if kind == LASTFM else made(kind)
-                known[kind] = stack.enter_context(listening(ServedModel(Recommender(n_threads=1).fit(data))))
+                known[kind] = stack.enter_context(listening(ServedModel(model.fit(data))))
             return known[kind]
 
         yield serve

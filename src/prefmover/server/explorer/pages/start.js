@@ -17,7 +17,8 @@ export function drawStart(route, { model, signal }) {
   const example = region({ label: "an example", lines: 9, room: 25, signal });
   const heading = html`<h2 id="example">Alike</h2>`;
   const some = loaded({ label: "examples", lines: 3, room: 12, signal }, api.commonGround, (ground) => {
-    const rare = ground.examples.filter((one) => one.n_without > 0).length < LEAST;
+    const alike = ground.examples.filter((one) => one.n_without > 0);
+    const rare = alike.length < LEAST;
     heading.textContent = `Alike, with ${rare ? "little" : "nothing"} in common`;
     example.show(
       (stop) => withLeastInCommon(ground.examples[0], stop),
@@ -26,7 +27,7 @@ export function drawStart(route, { model, signal }) {
     const whose = rare ? `share little with them` : `share no ${noun.item} with them`;
     return html`
       <h2 class="eyebrow">${capital(noun.users)} whose nearest neighbors ${whose}</h2>
-      <ul class="chips">${ground.examples.map((one) => chip(one, rare))}</ul>
+      <ul class="chips">${(rare ? ground.examples : alike).map((one) => chip(one, rare))}</ul>
       <p class="soft">${rare ? little(ground) : often(ground)}</p>`;
   });
   return html`
@@ -48,8 +49,7 @@ export function drawStart(route, { model, signal }) {
 }
 
 function chip(one, rare) {
-  const less = one.n_without ? `${one.n_without} of 10` : count(one.n_ratings, noun.rating);
-  const note = rare ? `${percent(one.common_share)} in common` : less;
+  const note = rare ? `${percent(one.common_share)} in common` : `${one.n_without} of ${NEAREST}`;
   const address = href({ page: "like-minded", person: { id: one.id } });
   return html`<li><a href=${address}>${capitalName(one)}<span class="soft">${note}</span></a></li>`;
 }
