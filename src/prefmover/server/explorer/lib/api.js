@@ -4,7 +4,7 @@
  */
 
 import { isGiven } from "./format.js";
-import { givenBy, guestRatings, notInterested } from "./guest.js";
+import { asGivenBy, guestRatings, notInterested } from "./guest.js";
 import { answerOf, isSite } from "./site.js";
 
 /** @typedef {import("prefmover/api").components["schemas"]} Schemas what the server sends, by its schema */
@@ -141,12 +141,8 @@ export const counterfactual = (person, item, without, n, signal) =>
  *
  * @returns {Promise<Schemas["UserExplanationOut"]>}
  */
-export async function explanation(person, other, signal) {
-  const answer = await ask("/explanations", person, { other: other.id }, signal);
-  if (!person.you) return answer;
-  const given = ({ source: item, source_rating: rating }) => givenBy(person, { item, rating });
-  return { ...answer, flows: answer.flows.map((flow) => ({ ...flow, source_rating: given(flow) })) };
-}
+export const explanation = async (person, other, signal) =>
+  asGivenBy(person, await ask("/explanations", person, { other: other.id }, signal));
 /** @returns {Promise<Schemas["ComparisonOut"]>} */
 export const comparison = (person, other, signal) => ask("/comparison", person, { other: other.id }, signal);
 

@@ -29,6 +29,13 @@ export const ratingOf = (id) => ratings.get(id)?.rating;
 /** What a person gave to an item of an answer; there, a visitor's like is a count. @returns {Given} */
 export const givenBy = (person, { item, rating }) => (person.you ? (ratingOf(item) ?? null) : rating);
 
+/** An explanation of two people with what the first one gave. */
+export function asGivenBy(person, explanation) {
+  const given = ({ source: item, source_rating: rating }) => givenBy(person, { item, rating });
+  const flows = explanation.flows.map((flow) => ({ ...flow, source_rating: given(flow) }));
+  return { ...explanation, flows };
+}
+
 /** Rate an item; undefined removes the rating. */
 export function rate(item, rating) {
   if (rating === undefined) ratings.delete(item.id);
