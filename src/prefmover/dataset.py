@@ -39,6 +39,7 @@ from prefmover.data.splits import Split, rating_times, time_table
 from prefmover.errors import InputError, MissingItemsWarning, UnknownIdError
 from prefmover.items.blocks import FeatureSource
 from prefmover.items.catalog import Catalog
+from prefmover.items.files import ItemFile
 from prefmover.items.geometry import ItemGeometry
 from prefmover.items.table import ItemFiles
 
@@ -226,7 +227,11 @@ class Dataset:
             about["rows"] = partial(_read_rows, ratings, options)
             if not items and isinstance(features, Sequence) and not features:
                 options.refuse_item_options()
-                LOG.info("no file describes the items; items are compared by their ratings")
+                more = ", ".join(map(repr, ItemFile.offered_by(ratings, options)))
+                offer = (
+                    f"; --items {ratings} (items=) uses what is beside the ratings: {more}" if more else ""
+                )
+                LOG.info("no file describes the items; items are compared by their ratings%s", offer)
                 return cls(table, geometry_from_ratings, **about)
             files = ItemFiles.read(
                 *items, options=options, rated=table.items, features=features, ratings=ratings

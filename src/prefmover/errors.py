@@ -130,9 +130,10 @@ def close_names(name: str, names: Iterable[str], n: int = 3) -> list[str]:
     >>> close_names("user", ["userId", "movieId", "rating"], n=1)
     ['userId']
     """
-    from difflib import get_close_matches
+    from rapidfuzz import fuzz, process
 
     by_folded: dict[str, str] = {}
     for candidate in names:
         by_folded.setdefault(candidate.casefold(), candidate)
-    return [by_folded[f] for f in get_close_matches(name.casefold(), by_folded, n, cutoff=0.5)]
+    found = process.extract(name.casefold(), [*by_folded], scorer=fuzz.ratio, limit=n, score_cutoff=50)
+    return [by_folded[folded] for folded, _, _ in found]

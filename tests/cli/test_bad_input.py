@@ -129,8 +129,8 @@ def test_bad_command_lines(run, in_shop, args, message):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("neighbors", *FILES, "-u", 42, "-k", 0), "'-k'"),
-        (("neighbors", *FILES, "-u", 42, "-k", "ten"), "'-k'"),
+        (("neighbors", *FILES, "-u", 42, "-n", 0), "'-n'"),
+        (("neighbors", *FILES, "-u", 42, "-n", "ten"), "'-n'"),
         (("neighbors", *FILES, "-u", 42, "--threads", 0), "'--threads'"),
         (("recommend", *FILES, "-u", 42, "-n", -1), "'-n'"),
         (("recommend", *FILES, "-u", 42, "-n", 0), "'-n'"),

@@ -3,6 +3,7 @@ import json
 import logging
 import sys
 import warnings
+from types import SimpleNamespace
 from typing import get_args
 
 import pytest
@@ -55,17 +56,21 @@ def test_help_begins_with_a_sentence_and_examples_and_has_panels(run):
 
 
 def test_an_option_has_one_short_name_in_all_verbs():
-    """-o is --out everywhere, and so on; -n is a number of rows, and -k that of neighbors."""
+    """-o is --out everywhere, and so on; -n is how many are shown, --k how many neighbors are averaged."""
     short: dict[str, set[str]] = {}
+    shapes: dict[str, set[str]] = {}
     for verb in VERBS:
         command = _load(verb)
         for part in (command, *getattr(command, "commands", {}).values()):
             for option in part.params:
                 names = sorted(option.opts, key=len)
+                if option.metavar and not option.hidden:
+                    shapes.setdefault(names[-1], set()).add(option.metavar)
                 if len(names) > 1:
                     short.setdefault(names[0], set()).add(names[-1])
     assert {name: longs for name, longs in short.items() if len(longs) > 1} == {}
     assert short["-u"] == {"--user"}
+    assert {name: of for name, of in shapes.items() if len(of) > 1} == {"--out": {"FILE", "FOLDER"}}
 
 
 def test_measures(run):
@@ -172,6 +177,25 @@ def test_progress_says_what_it_is_at_and_does_not_stand_still(monkeypatch, capsy
         "0 of 1 (0%), 131 s",
     ]
     assert "comparing" in said[1]
+
+
+def test_progress_does_not_count_the_time_of_compiling(monkeypatch, capsys):
+    clock = [0.0]
+    compiling = SimpleNamespace(now=True, seconds=0.0)
+    monkeypatch.setattr(terminal, "_compiling", lambda: compiling)
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: clock[0])
+    lines = terminal._Lines("fitting")
+    clock[0] = compiling.seconds = 30.0
+    lines.steps(0, 10)
+    compiling.now = False
+    for clock[0], done in [(40.0, 5), (46.0, 5), (60.0, 5)]:
+        lines.steps(done, 10)
+    assert capsys.readouterr().err.splitlines() == [
+        "fitting: compiling: 0 of 10 (0%), 30 s",
+        "fitting: 5 of 10 (50%), about 10 s left",
+        "fitting: 5 of 10 (50%), about 4 s left",
+        "fitting: 5 of 10 (50%), 60 s",
+    ]
 
 
 def test_quiet_has_no_progress(monkeypatch):

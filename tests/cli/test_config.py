@@ -43,21 +43,21 @@ def test_every_command_takes_a_file_and_checks_its_keys(run, config, words):
 
 
 def test_the_file_stands_for_the_options(run, config):
-    by_options = run("neighbors", "-r", "ratings.csv", "-i", "tags.csv", "-u", 42, "-k", 3, "--json")
-    by_file = run("neighbors", "--config", config(FILES + "user = [42]\nk = 3\njson = true\n"))
+    by_options = run("neighbors", "-r", "ratings.csv", "-i", "tags.csv", "-u", 42, "-n", 3, "--json")
+    by_file = run("neighbors", "--config", config(FILES + "user = [42]\nn = 3\njson = true\n"))
     assert by_file[:2] == by_options[:2]
     assert json.loads(by_file[1])["k"] == 3
 
 
 def test_options_win(run, config):
-    file = config(FILES + 'user = "7"\nk = 3\njson = true\n')
-    found = json.loads(run("neighbors", "--config", file, "-k", 5, "--user", 42)[1])
+    file = config(FILES + 'user = "7"\nn = 3\njson = true\n')
+    found = json.loads(run("neighbors", "--config", file, "-n", 5, "--user", 42)[1])
     assert [one["user"] for one in found["users"]] == [42]
     assert len(found["users"][0]["neighbors"]) == 5
 
 
 def test_a_file_for_several_verbs(run, config):
-    file = config(FILES + "json = true\n[neighbors]\nuser = 42\nk = 2\n[distance]\n")
+    file = config(FILES + "json = true\n[neighbors]\nuser = 42\nn = 2\n[distance]\n")
     found = json.loads(run("neighbors", "--config", file)[1])
     assert len(found["users"][0]["neighbors"]) == 2
     found = json.loads(run("distance", "--config", file, "--user", 42, "--other", 7)[1])
@@ -67,7 +67,9 @@ def test_a_file_for_several_verbs(run, config):
 @pytest.mark.slow
 def test_one_file_for_all_verbs(run, config):
     """A verb takes what it knows, and ignores what only others have or what does not go with the rest."""
-    file = config(FILES + "user = 42\nother = 7\nk = 3\nseed = 1\nrecall = 0.9\njson = true\ntrain = '.5'\n")
+    file = config(
+        FILES + "user = 42\nother = 7\nn = 3\nk = 9\nseed = 1\nrecall = 0.9\njson = true\ntrain = '.5'\n"
+    )
     found = json.loads(run("distance", "--config", file)[1])
     assert (found["user"], found["other"]) == (42, 7)
     verbs = [("neighbors",), ("recommend",), ("fit", "--out", "m"), ("items", "near", "Alien"), ("measures",)]
@@ -90,16 +92,16 @@ def test_arguments_and_sub_commands(run, config):
     [
         ("usr = 42", names("'usr'", "'user'")),
         ("zzzz = 42", names("c.toml", "'zzzz'", "address", "all")),
-        ("k = 'ten'", names("c.toml", "k", "'ten'")),
-        ("k = 2.5", names("c.toml", "k", 2.5)),
-        ("k = true", names("c.toml", "k", "true")),
+        ("n = 'ten'", names("c.toml", "n", "'ten'")),
+        ("n = 2.5", names("c.toml", "n", 2.5)),
+        ("n = true", names("c.toml", "n", "true")),
         ("json = 'yes'", names("c.toml", "json", "'yes'")),
         ("user = [true]", names("c.toml", "user", "true")),
         ("measure = ['pmd', 'cos']", names("c.toml", "measure", "'pmd'", "'cos'")),
         ("measure = 'pmdd'", names("c.toml", "measure", "'pmdd'", "pmd")),
-        ("k = {a = 1}", names("c.toml", "k")),
-        ("k = 0", names("c.toml", "k", 0, 1)),
-        ("k = ", names("c.toml")),
+        ("n = {a = 1}", names("c.toml", "n")),
+        ("n = 0", names("c.toml", "n", 0, 1)),
+        ("n = ", names("c.toml")),
         ("[neighbors]\nuserr = 1", names("'userr'", "'user'")),
     ],
 )

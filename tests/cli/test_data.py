@@ -66,7 +66,7 @@ def test_terms_are_shown_before_data_are_used(run, tmp_path, monkeypatch):
     (copy / "ratings.dat").write_text("1::0111161::0::9\n1::1853728::7::9\n2::0111161::8::9\n")
     (copy / "movies.dat").write_text("0111161::A (1994)::Crime\n1853728::B (2012)::Western\n")
     monkeypatch.setenv("PREFMOVER_DATA", str(tmp_path / "elsewhere"))
-    verb = ("neighbors", "--dataset", "movietweetings", "--user", "1", "-k", "1")
+    verb = ("neighbors", "--dataset", "movietweetings", "--user", "1", "-n", "1")
     code, _, err = run(*verb)
     assert code == 0
     assert source.terms in err

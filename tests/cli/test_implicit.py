@@ -66,7 +66,7 @@ def test_from_a_file_to_recommendations(run, name, kind, tmp_path):
 @pytest.mark.parametrize("kind", ["default", "knn"])
 def test_what_implicit_feedback_has_and_has_not(run, kind):
     assert run("fit", "-r", "plays.csv", "--model-type", kind, "-o", "m")[0] == 0
-    code, out, _ = run("neighbors", "-m", "m", "-u", "u00", "-k", 5)
+    code, out, _ = run("neighbors", "-m", "m", "-u", "u00", "-n", 5)
     assert code == 0
     assert {int(line.split()[1][1:]) % 2 for line in out.splitlines()} == {0}, "listeners of the same scene"
     code, out, _ = run("explain", "-m", "m", "-u", "u00", "--other", "u02")

@@ -44,7 +44,7 @@ SOURCE = ("--ratings", "my ratings.csv", "--items", "keywords.csv", "--missing",
 
 
 def test_who_is_like_them_why_and_what_should_they_watch(run):
-    code, out, err = run("neighbors", *SOURCE, "--user", "Zoë K.", "-k", 3, "--json")
+    code, out, err = run("neighbors", *SOURCE, "--user", "Zoë K.", "-n", 3, "--json")
     assert code == 0
     assert not unnamed(err, "'Customer Name'", "'Film Title'", "'Your Rating'", "'Keywords'")
     nearest = json.loads(out)["users"][0]["neighbors"][0]["user"]

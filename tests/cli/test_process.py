@@ -64,7 +64,7 @@ def test_ctrl_c_stops_a_kernel_that_would_take_hours(threads):
 def test_ctrl_c_in_a_long_search_leaves_parts_and_no_result(tmp_path):
     """Stopped once a part is finished; the second run goes on and ends."""
     out = tmp_path / "all.parquet"
-    words = ["neighbors", "--dataset", "cinema", "--all", "-k", "5", "--threads", "1", "--out"]
+    words = ["neighbors", "--dataset", "cinema", "--all", "-n", "5", "--threads", "1", "--out"]
     command = [*PREFMOVER, *words, str(out)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     parts = tmp_path / "all.parquet.parts"

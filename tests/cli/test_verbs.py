@@ -29,14 +29,14 @@ def data(in_shop):
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_neighbors(run, data, source):
-    code, out, err = run("neighbors", *source, "--user", 42, "-k", 4)
+    code, out, err = run("neighbors", *source, "--user", 42, "-n", 4)
     expected = pm.nearest(data, k=4)[42]
     assert code == 0
     assert [line.split()[:2] for line in out.splitlines()] == [
         [f"{other.distance:.4f}", str(other.user)] for other in expected
     ]
     assert not unnamed(err, 42)
-    found = json.loads(run("neighbors", *source, "-u", 42, "-u", 7, "-k", 4, "--json")[1])
+    found = json.loads(run("neighbors", *source, "-u", 42, "-u", 7, "-n", 4, "--json")[1])
     assert [one["user"] for one in found["users"]] == [42, 7]
     assert [one["distance"] for one in found["users"][0]["neighbors"]] == [o.distance for o in expected]
     common = data.ratings[42].keys() & data.ratings[expected[0].user].keys()
@@ -44,14 +44,14 @@ def test_neighbors(run, data, source):
 
 
 def test_neighbors_of_several_users_say_whose_they_are(run):
-    one = run("neighbors", *FILES, "-u", 42, "-k", 2)[1]
-    two = run("neighbors", *FILES, "-u", 7, "-k", 2)[1]
-    code, out, _ = run("--quiet", "neighbors", *FILES, "-u", 42, "-u", 7, "-k", 2)
+    one = run("neighbors", *FILES, "-u", 42, "-n", 2)[1]
+    two = run("neighbors", *FILES, "-u", 7, "-n", 2)[1]
+    code, out, _ = run("--quiet", "neighbors", *FILES, "-u", 42, "-u", 7, "-n", 2)
     assert (code, out) == (0, f"42:\n{one}7:\n{two}")
 
 
 def test_neighbors_by_another_measure_are_similarities(run, data):
-    found = json.loads(run("neighbors", *FILES, "-u", 42, "-k", 3, "--measure", "jaccard", "--json")[1])
+    found = json.loads(run("neighbors", *FILES, "-u", 42, "-n", 3, "--measure", "jaccard", "--json")[1])
     expected = pm.nearest(data, 3, measure="jaccard")[42]
     assert [one["similarity"] for one in found["users"][0]["neighbors"]] == [o.similarity for o in expected]
 
@@ -67,7 +67,7 @@ def test_neighbors_of_a_guest(run, data):
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_all_users(run, data, in_shop, measure, ending):
     path = in_shop / f"all.{ending}"
-    code, out, _ = run("neighbors", *FILES, "--all", "-k", 3, "--measure", measure, "--out", path)
+    code, out, _ = run("neighbors", *FILES, "--all", "-n", 3, "--measure", measure, "--out", path)
     assert (code, out.strip()) == (0, str(path))
     table = (pq.read_table(path) if ending == "parquet" else csv.read_csv(path)).to_pydict()
     expected = pm.nearest(data, 3, measure=measure)
@@ -79,7 +79,7 @@ def test_all_users(run, data, in_shop, measure, ending):
 
 
 def test_all_users_from_candidates(run, data, in_shop):
-    search = "neighbors", *FILES, "--all", "-k", 3, "--out", "all.csv", "--method", "candidates"
+    search = "neighbors", *FILES, "--all", "-n", 3, "--out", "all.csv", "--method", "candidates"
     code, out, err = run(*search, "--recall", 0.9, "--seed", 4)
     expected = pm.nearest(data, 3, method="candidates", recall=0.9, seed=4)
     assert (code, out.strip()) == (0, "all.csv")
@@ -92,7 +92,7 @@ def test_all_users_from_candidates(run, data, in_shop):
 
 def test_the_cost_of_an_exact_search_is_said_before_it_starts(run, monkeypatch):
     monkeypatch.setattr(import_module("prefmover.cli.neighbors"), "LARGE", 10)
-    code, _, err = run("neighbors", *FILES, "--all", "-k", 3, "--out", "all.csv")
+    code, _, err = run("neighbors", *FILES, "--all", "-n", 3, "--out", "all.csv")
     assert code == 0
     (line,) = (line for line in err.splitlines() if "--method candidates" in line)
     assert not unnamed(line, f"{60 * 59:,}")
@@ -100,7 +100,7 @@ def test_the_cost_of_an_exact_search_is_said_before_it_starts(run, monkeypatch):
 
 
 SEARCHES = {
-    "neighbors": (("-k", 3), lambda model, n, parts: pm.nearest(model.data_, n, checkpoint=parts)),
+    "neighbors": (("-n", 3), lambda model, n, parts: pm.nearest(model.data_, n, checkpoint=parts)),
     "recommend": (("-n", 3), lambda model, n, parts: model.recommend_all(n, checkpoint=parts)),
 }
 
@@ -219,7 +219,7 @@ def test_recommend_and_neighbors_together(run, data, in_shop):
     assert run("recommend", *FILES, *people, "-n", 2, "-o", in_shop / "both.csv")[0] == 0
     assert len((in_shop / "both.csv").read_text().splitlines()) == 5
     nearest = model.group_neighbors([42, 7], 3)
-    found = json.loads(run("neighbors", *FILES, *people, "-k", 3, "--json")[1])
+    found = json.loads(run("neighbors", *FILES, *people, "-n", 3, "--json")[1])
     assert [one["user"] for one in found["neighbors"]] == [one.user for one in nearest]
     for wrong in (("-u", 42, "--together"), ("-u", 42, "-u", 7, "--combine", "least")):
         code, out, err = run("recommend", *FILES, *wrong)

@@ -30,7 +30,7 @@ def plays(here):
 
 
 def test_counts_and_their_damping(run, plays):
-    code, out, err = run("neighbors", "-r", plays, "-u", "ann", "-k", 2, "--json")
+    code, out, err = run("neighbors", "-r", plays, "-u", "ann", "-n", 2, "--json")
     assert code == 0
     assert {one["user"] for one in json.loads(out)["users"][0]["neighbors"]} == {"bob", "cid"}
     assert not unnamed(err, "'plays'", "6 interactions", "log", 10)
@@ -104,20 +104,20 @@ def test_titles_are_looked_up_before_distances_are_computed(run, here, monkeypat
 def test_neighbors_that_mean_nothing_are_called_so(run, here):
     (here / "r.csv").write_text("user,item,rating\n" + "".join(f"u{k},i{k},{k % 5 + 1}\n" for k in range(9)))
     (here / "t.csv").write_text("item,tag\n" + "".join(f"i{k},t{k}\n" for k in range(9)))
-    code, out, err = run("neighbors", "-r", "r.csv", "-i", "t.csv", "-u", "u0", "-k", 4)
+    code, out, err = run("neighbors", "-r", "r.csv", "-i", "t.csv", "-u", "u0", "-n", 4)
     assert code == 0
     assert out.count("1.5708") == 4
     assert not unnamed(err, "u0", "nobody")
     (here / "t.csv").write_text("item,tag\n" + "".join(f"i{k},t{k // 3}\n" for k in range(9)))
-    assert unnamed(run("neighbors", "-r", "r.csv", "-i", "t.csv", "-u", "u0", "-k", 4)[2], "nobody")
+    assert unnamed(run("neighbors", "-r", "r.csv", "-i", "t.csv", "-u", "u0", "-n", 4)[2], "nobody")
 
 
 def test_nothing_raw_reaches_the_terminal(run, here):
     rows = "".join(f'"{ESCAPE}{k}","film\x1b]0;title\x07{k % 3}",{k % 5 + 1}\n' for k in range(6))
     (here / "r.csv").write_text('user,item,rating\n"two\nlines",film,4\n' + rows, encoding="utf-8")
     outputs = [
-        run("neighbors", "-r", "r.csv", "-u", "two\nlines", "-k", 6),
-        run("neighbors", "-r", "r.csv", "-u", "two\nlines", "-k", 6, "--json"),
+        run("neighbors", "-r", "r.csv", "-u", "two\nlines", "-n", 6),
+        run("neighbors", "-r", "r.csv", "-u", "two\nlines", "-n", 6, "--json"),
         run("neighbors", "-r", "r.csv", "-u", f"{ESCAPE}9"),
         run("items", "near", f"{ESCAPE}", "-r", "r.csv"),
         run("items", "near", "film", "-r", "r.csv"),

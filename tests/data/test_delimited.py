@@ -1,6 +1,7 @@
 """Files in: every format gives the same ratings, every defect is located."""
 
 import gzip
+import json
 import re
 import subprocess
 import sys
@@ -109,9 +110,31 @@ def test_gzip_parquet_bom_blank_lines_and_no_last_line_end(write, tmp_path):
     )
 
 
-def test_json_in_one_long_line(write):
-    with pytest.raises(InputError, match=names("input.csv", "19,981")) as caught:
-        Ratings.read(write("[" + '{"user": 1}, ' * 20_000 + "]"))
+def test_json_lines(write):
+    rows = [("ann", 7, 4.5, ["fine"]), ("bob", 7, 0, None), ("ann", 12, 3, [])]
+    text = "\n".join(
+        json.dumps(dict(zip(("userId", "asin", "overall", "tags"), row, strict=True))) for row in rows
+    )
+    for content in (text.encode(), b"\xef\xbb\xbf\n" + text.encode(), gzip.compress(text.encode())):
+        assert as_dicts(Ratings.read(write(content), FileOptions(rating="overall"))) == EXPECTED
+    assert as_dicts(Ratings.read(write('{"user": "ann", "item": 7}\n'))) == {"ann": {7: 1.0}}
+    with pytest.raises(InputError, match=names("line 2", "'overall'")):
+        Ratings.read(write(text.replace("0,", "null,")), FileOptions(rating="overall"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" + '{"user": 1}, ' * 20_000 + "]",
+        '{"user": 1}\n{"user": ',
+        '{"a": 1}\n[2]\n',
+        '{"a": 1}\n{"a": "b"}',
+        *('{"user": 1, "x": ' + a * 200_000 + "1" + b * 200_000 + "}" for a, b in ("[]", ('{"a": ', "}"))),
+    ],
+)
+def test_other_json(write, text):
+    with pytest.raises(InputError, match=names("input.csv", "JSON")) as caught:
+        Ratings.read(write(text))
     assert len(str(caught.value)) < 1000
 
 

@@ -48,6 +48,24 @@ def test_a_file_without_ratings_is_implicit(write, text):
     assert repr(ratings) == "Ratings(2 users x 2 items, 3 interactions)"
 
 
+@pytest.mark.parametrize(
+    ("values", "options", "implicit"),
+    [
+        ([1, 2, 2, 3, 540], {}, True),
+        ([1, 2, 2, 3, 540], {"feedback": "explicit"}, False),
+        ([1, 2, 2, 3, 540], {"scale": Scale(1, 1000, 1)}, False),
+        ([1, 2, 2, 3, 540.5], {}, False),
+        ([10, 20, 55, 70, 100], {}, False),
+        ([400, 500, 500, 600, 900], {}, False),
+    ],
+)
+def test_a_column_without_a_name_has_counts_if_a_few_are_far_larger(write, values, options, implicit):
+    text = "".join(f"u{k}\tx\t{value}\n" for k, value in enumerate(values))
+    assert Ratings.read(write(text), FileOptions(**options)).implicit is implicit
+    headed = FileOptions(**options, user="who")
+    assert Ratings.read(write("who\titem\trating\n" + text), headed).implicit is False
+
+
 def test_numbers_in_two_columns_are_ids(write):
     assert as_dicts(Ratings.read(write("1,20\n1,30\n2,20\n"))) == {1: {20: 1.0, 30: 1.0}, 2: {20: 1.0}}
 

@@ -130,6 +130,19 @@ def test_the_setting_of_numba_is_left_as_it_was():
     assert options["error_model"] == "numpy"
 
 
+def test_compiling_is_known_while_it_lasts():
+    compiling = jit_module._Compiling()
+    assert (compiling.now, compiling.seconds) == (False, 0.0)
+    compiling.begin()
+    compiling.begin()  # a kernel that another one calls
+    compiling.end()
+    assert compiling.now
+    compiling.end()
+    assert not compiling.now
+    taken = compiling.seconds
+    assert taken == compiling.seconds > 0
+
+
 def test_kernels_of_others_are_not_announced(caplog):
     from numba import njit
     from numba.core import event

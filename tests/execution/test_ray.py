@@ -193,7 +193,7 @@ def test_the_command_line(cluster, executor, tmp_path, capsys):
             main(words)
         return ended.value.code, capsys.readouterr()
 
-    search = ["neighbors", "--dataset", "cinema", "--all", "-k", "3", "--out"]
+    search = ["neighbors", "--dataset", "cinema", "--all", "-n", "3", "--out"]
     for name, more in (("here", []), ("there", ["--executor", "ray", "--address", cluster.address])):
         code, said = run(*search, str(tmp_path / f"{name}.parquet"), *more)
         assert code == 0, said.err

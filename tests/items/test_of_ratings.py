@@ -1,5 +1,6 @@
 """A file of ratings that describes its items, too."""
 
+import json
 import logging
 
 import pyarrow.csv as pa_csv
@@ -25,12 +26,15 @@ def read(path, **options):
     return Dataset.from_files(path, [path], options=FileOptions(**options))
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
 def test_columns_with_one_value_per_item_describe_the_items(write, tmp_path, caplog, ending):
     path = write(WIDE, "wide.csv")
     if ending == "parquet":
         pq.write_table(pa_csv.read_csv(path), tmp_path / "wide.parquet")
         path = tmp_path / "wide.parquet"
+    elif ending == "jsonl":
+        rows = pa_csv.read_csv(path).to_pylist()
+        path = write("\n".join(json.dumps({key: x for key, x in row.items() if x}) for row in rows))
     with caplog.at_level(logging.INFO, logger="prefmover"):
         data = read(path, tags=["brand"])
     assert dict(zip(data.catalog.ids, data.catalog.genres, strict=True)) == {
@@ -57,6 +61,20 @@ def test_a_few_errors_do_not_cost_a_column(write):
     rows = rows.replace(",0x\n", ",9x\n", 40)  # and now most items of one kind have two
     with pytest.raises(InputError, match=names("genres", "tags", "text")):
         read(write("user,item,rating,category\n" + rows))
+
+
+@pytest.mark.parametrize(("items", "offered"), [(3, []), (30, ["category", "name"])])
+def test_what_is_beside_the_ratings_is_offered(write, caplog, items, offered):
+    """Only if enough items have several ratings, and if items share it."""
+    rows = [
+        f"{u},p{p},{1 + (u + p) % 5},kind {p % 3},{u % 4},Thing {p}" for u in range(4) for p in range(items)
+    ]
+    path = write("\n".join(["user,product,rating,category,body type,name", *rows]))
+    with caplog.at_level(logging.INFO, logger="prefmover"):
+        Dataset.from_files(path)
+    (said,) = [one for one in caplog.messages if "compared by their ratings" in one]
+    assert [name for name in ("category", "body type", "name") if repr(name) in said] == offered
+    assert ("--items" in said) == bool(offered)
 
 
 def test_another_file_of_items_must_have_each_item_once(write):

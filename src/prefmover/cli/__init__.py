@@ -13,7 +13,7 @@ knows:
 .. code-block:: toml
 
     dataset = "cinema"
-    k = 20
+    n = 5
 
     [neighbors]     # only for this verb
     user = ["petra-h"]
@@ -91,6 +91,8 @@ class _Verb(TyperCommand):
         for one in self.get_params(ctx):
             row, last = one.get_help_record(ctx), "Run" if one.name == "help" else PANELS[0]
             if row is not None:
+                if one.param_type_name == "argument":
+                    row = (str(one.name).upper(), row[1])
                 panels[getattr(one, "rich_help_panel", None) or last].append(row)
         sentence, *details = str(self.help).split("\n\n")
         self.format_usage(ctx, formatter)
@@ -100,6 +102,10 @@ class _Verb(TyperCommand):
                 with formatter.section(panel):
                     formatter.write_dl(rows)
         self._write(formatter, *details)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return what follows the verb: [OPTIONS], and arguments in capital letters."""
+        return [piece.strip("{}").upper() for piece in super().collect_usage_pieces(ctx)]
 
     def _write(self, formatter: Any, *texts: str) -> None:
         for text in filter(None, texts):
@@ -288,8 +294,8 @@ Config = Annotated[
 def settings_for(content: Mapping[str, Any], verbs: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the settings for a verb: those of the verb's table, and the keys outside of tables.
 
-    >>> settings_for({"k": 5, "neighbors": {"k": 9}, "fit": {"seed": 1}}, ["neighbors"])
-    ({'k': 9}, {'k': 5})
+    >>> settings_for({"n": 5, "neighbors": {"n": 9}, "fit": {"seed": 1}}, ["neighbors"])
+    ({'n': 9}, {'n': 5})
     """
     common = {key: value for key, value in content.items() if key not in VERBS or not isinstance(value, dict)}
     table: Any = content

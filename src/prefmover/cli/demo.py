@@ -34,7 +34,9 @@ NOTE = (
 
 def demo(
     user: Annotated[str, USER] = "petra-h",
-    out: Annotated[str, Opt("Output folder of the report.", "FOLDER", "-o")] = "prefmover-demo",
+    out: Annotated[
+        str, Opt("Where the result goes: a folder for the report.", "FOLDER", "-o")
+    ] = "prefmover-demo",
     threads: Threads = None,
 ) -> Output:
     """Find the neighbors of a viewer in the built-in data, explain them, recommend films, and write a report.

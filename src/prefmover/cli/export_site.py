@@ -18,7 +18,9 @@ EXAMPLES = (
 
 def export_site(
     source: SourceOptions,
-    out: Annotated[str, Opt("Folder to write; an earlier export there is replaced.", "FOLDER", "-o")],
+    out: Annotated[
+        str, Opt("Where the result goes: a folder; one written before is replaced.", "FOLDER", "-o")
+    ],
     threads: Threads = None,
 ) -> Output:
     """Write the explorer as a folder of files: for up to some 2,000 users.

@@ -23,7 +23,7 @@ EXAMPLES = (
 
 def fit(
     source: DataOptions,
-    out: Annotated[str, Opt("Output folder, which other verbs take as --model.", "FOLDER", "-o")],
+    out: Annotated[str, Opt("Where the result goes: a folder, the --model of other verbs.", "FOLDER", "-o")],
     options: ModelOptions,
     threads: Threads = None,
 ) -> Output:

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 LARGE = 50_000  # users beyond which an exact search of all of them takes hours
 TRIED = 5
 EXAMPLES = (
-    "prefmover neighbors --dataset cinema --user petra-h -k 5",
+    "prefmover neighbors --dataset cinema --user petra-h -n 5",
     "prefmover neighbors --dataset cinema --user petra-h --user ada-b --together",
-    "prefmover neighbors --ratings ratings.csv --items tags.csv --user 42 -k 10",
+    "prefmover neighbors --ratings ratings.csv --items tags.csv --user 42 -n 10",
     "prefmover neighbors --ratings ratings.csv --items tags.csv --rated 'Alien=5' --rated 'Heat=2'",
     "prefmover neighbors --model my-model --all --out neighbors.parquet",
     "prefmover neighbors --dataset cinema --all --out neighbors.csv --method candidates --recall .9",
@@ -45,7 +45,7 @@ def neighbors(
     people: PeopleOptions,
     *,
     together: Annotated[bool, Opt("Neighbors of all --user together, by PMD.")] = False,
-    k: Annotated[int, Opt("Number of nearest neighbors.", "-k", "--k", min=1)] = 10,
+    n: Annotated[int, Opt("Number of neighbors.", "-n", min=1)] = 10,
     out: TableFile = "",
     measure: Measure = None,
     convention: Convention = None,
@@ -86,14 +86,14 @@ def neighbors(
                 "give --measure pmd --convention published, or leave out --together"
             )
         with progress("neighbors by PMD"):
-            group = nearest_to_group(data, users, k, n_threads=threads)
+            group = nearest_to_group(data, users, n, n_threads=threads)
         if file:
             return write_rows(group.to_arrow(), file, "neighbor", len(users), " together")
-        return _shown_group(data, users, group, k)
+        return _shown_group(data, users, group, n)
     in_parts = people.all_users and searches_by_bounds
     parts = file.with_name(f"{file.name}.parts") if file and in_parts else None
     if in_parts and method == "exact":
-        _announce_cost(data, k)
+        _announce_cost(data, n)
     new = guest_ratings(data.ratings, guest, data.ratings.user_index.free_name("guest")) if guest else None
     options: dict[str, Any] = {"recall": recall, "seed": seed} if method == "candidates" else {}
     with (
@@ -102,12 +102,12 @@ def neighbors(
         resumable(parts),
     ):
         table = nearest(
-            data, k, users or None, row, new=new, convention=convention, n_threads=threads,
+            data, n, users or None, row, new=new, convention=convention, n_threads=threads,
             progress=callback, checkpoint=parts, executor=executor, method=method,
             **options,
         )  # fmt: skip
     if not file:
-        return _shown(data, table, row, k, guest)
+        return _shown(data, table, row, n, guest)
     how = f"; {table.stats.solved / (table.stats.pairs or 1):.1%} of the pairs solved" if parts else ""
     if table.recall is not None:
         how = f"; recall {table.recall}"

@@ -71,8 +71,10 @@ Convention = Annotated[
 ]
 Seed = Annotated[int, Opt("Seed of whatever is random.", panel="Run", min=0)]
 Refit = Annotated[bool, Opt("New fit, even if the model of the same data and options is kept.")]
-TableFile = Annotated[str, Opt("Output file, .csv or .parquet, instead of the terminal.", "FILE", "-o")]
-Out = Annotated[str, Opt("Output folder; an unfinished run resumes.", "FOLDER", "-o")]
+TableFile = Annotated[
+    str, Opt("Where the result goes: a .csv or .parquet file, not the terminal.", "FILE", "-o")
+]
+Out = Annotated[str, Opt("Where the result goes: a folder; an unfinished run resumes.", "FOLDER", "-o")]
 Report = Annotated[bool, Opt("Report with figures and tables at the end.", "--report/--no-report")]
 
 
@@ -94,7 +96,7 @@ class DataOptions:
     PANEL: ClassVar = "Data"
     SOURCES: ClassVar[tuple[str, ...]] = ("dataset", "ratings")
 
-    ratings: Annotated[Text, Opt("Ratings file: CSV, TSV or Parquet.", "FILE", "-r")] = None
+    ratings: Annotated[Text, Opt("Ratings file: CSV, TSV, Parquet or JSON Lines.", "FILE", "-r")] = None
     items: Annotated[
         Texts, Opt("File of tags, genres, texts or vectors; it may be --ratings.", "FILE", "-i")
     ] = None
@@ -233,7 +235,7 @@ class ModelOptions:
     ] = None
     landmarks: Annotated[int | None, Opt("Number of landmark users; 500 by default.", min=1)] = None
     seed: Seed = 0
-    k: Annotated[int | None, Opt("knn: number of nearest neighbors; 40 by default.", "--k", min=1)] = None
+    k: Annotated[int | None, Opt("knn: neighbors in the average; 40 by default.", "--k", min=1)] = None
     centering: Annotated[
         Literal["none", "mean", "z-score", "baseline"] | None,
         Opt("knn: what ratings are centered on; baseline by default."),

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from prefmover.rank.recommendations import RecommendationTable
 
 EXAMPLES = (
-    "prefmover recommend --dataset cinema --user petra-h -n 5",
+    "prefmover recommend --ratings ratings.csv --items tags.csv --user 42 -n 5",
     "prefmover recommend --dataset cinema --user petra-h --where genre=Horror --where 'year>=1980'",
     "prefmover recommend --model my-model --user 42 --json",
     "prefmover recommend --model my-model --rated 'Alien=5' --rated 'Heat=2'",

@@ -12,7 +12,9 @@ EXAMPLES = ("prefmover report run", "prefmover report run --out report")
 
 def report(
     folder: Annotated[str, Argument(help="Folder of an evaluation, finished or not.")],
-    out: Annotated[str, Opt("Output folder; FOLDER/report by default.", "FOLDER", "-o")] = "",
+    out: Annotated[
+        str, Opt("Where the result goes: a folder; FOLDER/report by default.", "FOLDER", "-o")
+    ] = "",
 ) -> Output:
     """Write an HTML page, the figures as PNG and SVG, and a summary, from the records of an evaluation."""
     from prefmover.report import write_report

@@ -133,31 +133,46 @@ class _Steps:
         self._show(self)
 
     def text(self, label: str) -> str:
-        """Return a label with the stage."""
-        return f"{label}: {self.stage}" if self.stage else label
+        """Return a label with the stage, and with what the work waits for."""
+        stage = "compiling" if _compiling() and _compiling().now else self.stage
+        return f"{label}: {stage}" if stage else label
+
+
+def _compiling() -> Any:
+    """Return what knows whether kernels are being compiled; None before there are any."""
+    return getattr(sys.modules.get("prefmover.execution.jit"), "COMPILING", None)
 
 
 class _Lines:
     """Progress without a terminal: a line after a second, then every few seconds, and later every minute.
 
-    A line is printed even if nothing was reported in the meantime.
+    A line is printed even if nothing was reported in the meantime. It tells the time that is left if steps
+    are being done about as fast as before; else the time that has passed.
     """
 
     def __init__(self, label: str) -> None:
         self.label = label
         self.start = time.monotonic()
         self.wait = 1.0
+        self.at_step = 0, 0.0  # the last step that was done, and when
+        self.compiled = self._compiled()
         self.steps = _Steps(lambda steps: self.tell())
+
+    def _compiled(self) -> float:
+        return float(_compiling().seconds) if _compiling() else 0.0
 
     def tell(self) -> None:
         """Print a line if it is time."""
         taken, done, total = time.monotonic() - self.start, self.steps.done, self.steps.total
+        worked = taken - self._compiled() + self.compiled
+        if done != self.at_step[0]:
+            self.at_step = done, worked
         if taken < self.wait or done >= total > 0:
             return
         self.wait = taken + (4.0 if taken < 60 else 60.0)
         # The heaviest parts come first, so an early estimate would be far too long.
-        sure = done >= 0.05 * total > 0
-        words = f"about {taken * (total - done) / done:.0f} s left" if sure else f"{taken:.0f} s"
+        left = self.at_step[1] * total / done - worked if done >= 0.05 * total > 0 else 0.0
+        words = f"about {left:.0f} s left" if left >= 1 else f"{taken:.0f} s"
         far = f"{done:,} of {total:,} ({done / total:.0%}), {words}" if total else words
         note(f"{self.steps.text(self.label)}: {far}")
 

@@ -3,7 +3,7 @@
 ::
 
     CSV, TSV ─ delimited.py ─┐
-    Parquet ─────────────────┼─ columns.py ─ Columns ─ ratings.py ─ Ratings
+    Parquet, JSON Lines ─────┼─ columns.py ─ Columns ─ ratings.py ─ Ratings
     data frame ──────────────┘            ids.py, scale.py, preferences.py
                                                           │
             preferences (integer masses) ─ preferences.py ┤

@@ -1,4 +1,4 @@
-"""Columns of users, items and ratings: found by their names, in delimited text, Parquet or data frames."""
+"""Columns of users, items and ratings, found by their names: in text, Parquet, JSON Lines or data frames."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from io import BytesIO
 from itertools import islice
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from prefmover._typing import Bools, Floats, Ints
-from prefmover.data.delimited import BadLines, Delimited, Origin, file_bytes
+from prefmover.data.delimited import BLOCK, BadLines, Delimited, Origin, file_bytes
 from prefmover.data.file_options import (
     Feedback,
     FileOptions,
@@ -28,19 +29,15 @@ from prefmover.data.ids import MISSING_ID, from_arrow
 from prefmover.errors import InputError
 from prefmover.execution import memory
 
-__all__ = [
-    "Columns",
-    "frame_columns",
-    "numbers",
-    "open_parquet",
-    "read_columns",
-    "read_pairs",
-    "read_parquet",
-]
+__all__ = ["Columns", "frame_columns", "numbers", "open_arrow", "read_columns", "read_pairs"]
 
 LOG = logging.getLogger(__name__)
 
 CELL_BYTES = 8  # least size of a value of Parquet in memory
+
+OBJECT, DEEP = re.compile(rb"\s*(\{.*\}\s*)?$"), 1000  # a line, and its brackets: Arrow crashes on very many
+
+FAR = 20  # times the median, beyond which whole numbers are counts
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none"})
 
@@ -86,8 +83,8 @@ def read_columns(path: str | PathLike[str], roles: Roles, options: FileOptions) 
     """
     bad = BadLines(str(path), options.on_bad_lines)
     data, file = file_bytes(path), str(path)
-    if data.startswith(b"PAR1"):
-        columns = _from_parquet(data, file, roles, options.feedback)
+    if (arrow := open_arrow(data, file)) is not None:
+        columns = _from_arrow(arrow, file, roles, options.feedback)
     else:
         columns = _from_text(data, file, roles, bad, options)
     columns = columns if bad.are_errors else _complete(columns, bad)
@@ -108,13 +105,32 @@ def _from_text(data: bytes, file: str, roles: Roles, bad: BadLines, options: Fil
     )
     parsed = table.parse({p: "code" for p in positions if p is not None}, header=header, bad=bad)
     names = tuple(None if p is None else table.first[p] if header else p + 1 for p in positions)
-    _log_names(file, names, roles, table.first if header else (), implicit=implicit)
     origin = table.origin(header=header, only_even=not bad.are_errors)
     values = [None if p is None else parsed[p] for p in positions]
     if "rating" in roles and values[-1] is not None:  # the last role
         values[-1] = _parsed_numbers(values[-1], origin, names[-1], table.separator, strict=bad.are_errors)
     guessed = roles.get("rating", 0) is None
+    if guessed and not (header or implicit or options.feedback or options.scale):
+        implicit = _are_counts(values[-1], file, names[-1])
+    _log_names(file, names, roles, table.first if header else (), implicit=implicit)
     return Columns(tuple(values), names, origin, are_texts=True, implicit=implicit, guessed=guessed)
+
+
+def _are_counts(values: Floats, file: str, column: str | int | None) -> bool:
+    """Whether the values of a column without a name are counts: whole, and a few far larger than most.
+
+    >>> _are_counts(np.array([1.0, 2, 2, 3, 1, 1, 540]), "plays.tsv", 3)
+    True
+    """
+    whole = values[values % 1 == 0]
+    usual, most = (float(np.median(whole)), float(whole.max())) if len(whole) else (0.0, 0.0)
+    if len(whole) < len(values) or whole.min() < 0 or most <= max(100, FAR * usual):
+        return False
+    LOG.info(
+        "%s, column %s: whole numbers up to %s, half of them at most %s: taken for counts, not ratings "
+        "(feedback=, --feedback explicit)", file, column, f"{most:,.0f}", f"{usual:,.0f}",
+    )  # fmt: skip
+    return True
 
 
 def _complete(columns: Columns, bad: BadLines) -> Columns:
@@ -157,12 +173,10 @@ def read_pairs(path: str | PathLike[str], options: FileOptions | None = None) ->
     return ids[0], ids[1]
 
 
-def _from_parquet(data: bytes, file: str, roles: Roles, feedback: Feedback | None) -> Columns:
+def _from_arrow(arrow: ArrowFile, file: str, roles: Roles, feedback: Feedback | None) -> Columns:
     import pyarrow as pa
 
-    opened = open_parquet(data, file)
-    schema = opened.schema_arrow
-    available = schema.names
+    schema, available = arrow.schema, arrow.schema.names
 
     def is_number(position: int) -> bool:
         kind = schema.types[position]
@@ -173,11 +187,11 @@ def _from_parquet(data: bytes, file: str, roles: Roles, feedback: Feedback | Non
     for role, name in zip(roles, names, strict=True):
         if name is not None:
             find_column(name, available, role, file)  # raises if two columns have the name
-    table = read_parquet(opened, file, [name for name in names if name is not None])
+    table = arrow.read([name for name in names if name is not None])
     _log_names(file, names, roles, available, implicit=implicit)
     values = tuple(None if name is None else table.column(name) for name in names)
     guessed = roles.get("rating", 0) is None
-    return Columns(values, names, Origin(file, "row"), implicit=implicit, guessed=guessed)
+    return Columns(values, names, Origin(file, arrow.unit), implicit=implicit, guessed=guessed)
 
 
 def _positions(
@@ -205,6 +219,8 @@ def _positions(
             position, implicit = find_ratings(names, name, feedback, others, is_number, file)
         elif header:
             position = find_similar(role, names) if name is None else None
+            if position is None and name is None and role == "item":  # an export of titles
+                position = find_usual("title", names)
             if position is None or list(names).count(names[position]) > 1:
                 position = find_column(name or role, names, role, file)
         elif name is not None:
@@ -386,22 +402,47 @@ def _to_arrow(series: Any) -> Any:
         return series.to_list()
 
 
-def open_parquet(data: bytes, file: str) -> Any:
-    """Open a file and read its footer."""
+class ArrowFile(NamedTuple):
+    """A file that Arrow reads: its schema, how it reads columns, and what a row is called."""
+
+    schema: Any
+    read: Callable[[Sequence[str]], Any]
+    unit: str
+
+
+def open_arrow(data: bytes, file: str) -> ArrowFile | None:
+    """Open Parquet, or JSON Lines (an object on each line); None for other text."""
     import pyarrow as pa
-    from pyarrow import parquet
 
-    with _damage(file):
-        return parquet.ParquetFile(pa.BufferReader(data))
+    if data.startswith(b"PAR1"):
+        from pyarrow import parquet
+
+        with _damage(file, "a damaged Parquet file"):
+            opened = parquet.ParquetFile(pa.BufferReader(data))
+        return ArrowFile(opened.schema_arrow, partial(_read_parquet, opened, file), "row")
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    if re.match(rb"\s*\[\s*\{", data):
+        remedy = "write one object on each line (JSON Lines), or CSV"
+        raise InputError(f"{file} is one list in JSON; {remedy}: pandas.read_json(...).to_csv(...)")
+    if not re.match(rb"\s*\{.*\}\s*(\n|$)", data):
+        return None
+    from pyarrow import json
+
+    for k, line in enumerate(BytesIO(data), 1):
+        if not OBJECT.match(line) or (len(line) > DEEP and line.count(b"{") + line.count(b"[") > DEEP):
+            problem = f"is not an object in JSON, or has more than {DEEP:,} brackets"
+            raise InputError(f"{file}, line {k:,} {problem}; write one object on each line")
+    with _damage(file, "not JSON Lines, an object on each line"):
+        table = json.read_json(pa.BufferReader(data), json.ReadOptions(block_size=BLOCK))
+    return ArrowFile(table.schema, table.select, "line")
 
 
-def read_parquet(opened: Any, file: str, columns: Sequence[str] | None = None) -> Any:
-    """Return columns (all by default) as an Arrow table with valid text and offsets."""
-    with _damage(file):
+def _read_parquet(opened: Any, file: str, columns: Sequence[str]) -> Any:
+    """Return columns as an Arrow table with valid text and offsets."""
+    with _damage(file, "a damaged Parquet file"):
         metadata = opened.metadata
-        names = metadata.schema.to_arrow_schema().names if columns is None else columns
         memory.require(
-            abs(metadata.num_rows) * CELL_BYTES * len(names),
+            abs(metadata.num_rows) * CELL_BYTES * len(columns),
             f"{file}: its {metadata.num_rows:,} rows",
             "read a part of the file with pyarrow or polars",
         )
@@ -411,7 +452,7 @@ def read_parquet(opened: Any, file: str, columns: Sequence[str] | None = None) -
 
 
 @contextmanager
-def _damage(file: str) -> Iterator[None]:
+def _damage(file: str, what: str) -> Iterator[None]:
     """Turn Arrow's errors about a damaged file into an InputError that names it."""
     import pyarrow as pa
 
@@ -421,4 +462,4 @@ def _damage(file: str) -> Iterator[None]:
         raise
     except (pa.ArrowException, OSError, ValueError, KeyError, OverflowError) as error:
         reason = " ".join(str(error).split())[:200]
-        raise InputError(f"{file} is a damaged Parquet file: {reason}; copy or write it again") from error
+        raise InputError(f"{file} is {what}: {reason}; copy or write it again") from error

@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from difflib import SequenceMatcher
 from numbers import Integral
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, get_args, get_origin
 
@@ -47,10 +46,11 @@ USUAL_NAMES = {
     for role, names in {
         "user": "user userid uid username viewer viewerid customer customerid reviewer reviewerid rater "
         "raterid member memberid account accountid visitor visitorid who person reader readerid player "
-        "playerid steamid",
+        "playerid steamid listener listenerid buyer buyerid client clientid session sessionid",
         "item": "item itemid iid movie movieid film filmid product productid asin book bookid isbn song "
         "songid track trackid artist artistid album albumid game gameid show showid business businessid "
-        "recipe recipeid anime animeid article articleid what",
+        "recipe recipeid anime animeid article articleid sku wine wineid beer beerid place placeid "
+        "restaurant restaurantid venue venueid video videoid podcast podcastid what",
         "rating": "rating ratings stars star score starrating overall value grade",
         "title": "title name label",
         "year": "year releaseyear publicationyear yearofpublication releasedate publicationdate",
@@ -86,8 +86,8 @@ OTHER_WORDS = frozenset(
 """Words in the names of columns that are neither ratings nor counts."""
 
 SHOWN, SHOWN_LETTERS = 20, 60  # names of columns in a message, and letters of each
-CLOSE = 0.65
-"""The share of two names that must agree for one to be a likely misspelling of the other."""
+CLOSE = 65
+"""The percentage of two names that must agree for one to be a likely misspelling of the other."""
 
 
 class Setting(NamedTuple):
@@ -304,7 +304,7 @@ def named_in_file_options() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        if error.argument in {one.field for one in SETTINGS}:
+        if error.argument in {one.field for one in SETTINGS} and not hasattr(error, "__notes__"):
             error.add_note(f"{error.argument} is an option: pass options=FileOptions({error.argument}=...)")
         raise
 
@@ -378,7 +378,13 @@ def find_column(name: str, names: Sequence[str], role: str, file: str = "the tab
     Traceback (most recent call last):
     prefmover.errors.InputError: the table has no column 'user'; pass user= with the name of the user
     column (columns: 'Kunde', 'FilmNr', 'Sterne')
+    >>> find_column("user", ["Taster", "Wine", "Score"], "user")  # the only one that has no other role
+    Traceback (most recent call last):
+    prefmover.errors.InputError: the table has no column 'user'; is it 'Taster'? Then pass user='Taster'
+    (columns: 'Taster', 'Wine', 'Score')
     """
+    from rapidfuzz import fuzz
+
     count = list(names).count(name)
     if count == 1:
         return list(names).index(name)
@@ -388,8 +394,12 @@ def find_column(name: str, names: Sequence[str], role: str, file: str = "the tab
     if count:
         raise InputError(f"{file} has {count} columns named {name!r}; rename all but one (columns: {listed})")
     remedy = f"pass {role}= with the name of the {role} column"
+    taken = {find_similar(other, names) for other in USUAL_NAMES}
+    free = [one for k, one in enumerate(names) if k not in taken and not _is_beside_the_point(one)]
+    if name == role in ("user", "item") and len(free) == 1:
+        remedy = f"is it {free[0]!r}? Then pass {role}={free[0]!r}"
     for close in close_names(name, names, n=1):
-        if SequenceMatcher(None, plain_name(name), plain_name(close)).ratio() >= CLOSE:
+        if fuzz.ratio(plain_name(name), plain_name(close)) >= CLOSE:
             remedy = f"the nearest is {close!r}: pass {role}={close!r}"
     raise InputError(f"{file} has no column {name!r}; {remedy} (columns: {listed})", argument=role)
 

@@ -22,10 +22,10 @@ __all__ = ["IdIndex", "as_ids", "as_positions", "encode", "from_arrow", "frozen"
 
 CANONICAL_INTEGER = r"^(0|-?[1-9][0-9]{0,18})$"
 
+MOST_COMPARED = 200_000  # ids that a misspelled one is compared with; more would take long
+
 MISSING_ID = r"^\s*(|NA|N/A|NULL|Null|null|None|NaN|nan|\\N)\s*$"
 """Texts in files that stand for an id that is missing."""
-
-MOST_COMPARED = 20_000  # ids that a misspelled one is compared with; more would take seconds
 
 
 def show(id_: Any) -> str:
@@ -60,6 +60,8 @@ def as_ids(values: Any, kind: str) -> Ids:
     >>> as_ids(["b", "a"], "item")
     array(['b', 'a'], dtype=object)
     """
+    if (plain := _plain_ids(values)) is not None:
+        return frozen(plain)
     ids = _checked(_to_arrow(values, kind), kind, lambda k: f"{kind} {k + 1} of the list of ids")
     out = _to_numpy(ids)
     if len(ids.unique()) < len(ids):
@@ -67,6 +69,25 @@ def as_ids(values: Any, kind: str) -> Ids:
         twice = out[first[counts > 1].min()]
         raise InputError(f"{kind} id {show(twice)} occurs more than once; ids must be unique")
     return frozen(out)
+
+
+def _plain_ids(values: Any) -> Ids | None:
+    """Return a copy of ids that are int64, or texts, and unique; None if they have to be looked at closely.
+
+    Most have been checked before. Arrow, which checks the rest, would import pandas, too.
+    """
+    if not isinstance(values, np.ndarray | list) or not len(values):
+        return None
+    if isinstance(values, np.ndarray) and values.dtype == np.int64:
+        return values.copy() if values.ndim == 1 and len(np.unique(values)) == len(values) else None
+    texts = values if isinstance(values, list) else values.tolist()
+    if not all(type(text) is str and text for text in texts) or len({*texts}) < len(texts):
+        return None
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        return None
+    return np.array(texts, dtype=object)
 
 
 def as_positions(values: npt.ArrayLike, n: int, kind: str) -> Ints:

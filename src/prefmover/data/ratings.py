@@ -134,9 +134,9 @@ class Ratings(Tabular):
 
     @classmethod
     def read(cls, path: str | PathLike[str], options: FileOptions | None = None) -> Ratings:
-        r"""Read ratings from a file: CSV, TSV, any separator of one or two characters, Parquet.
+        r"""Read ratings from a file: CSV, TSV, any separator of one or two characters, Parquet, JSON Lines.
 
-        Gzip is decompressed. Gzip and Parquet are recognized by the content of the file, not by its name.
+        Gzip is decompressed. All of them are recognized by the content of the file, not by its name.
         Ids are integers if the whole column has canonical integers; one "007" makes it strings. Spaces
         around ids are removed. Most files need no options.
 

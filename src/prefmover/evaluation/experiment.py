@@ -230,7 +230,7 @@ class Experiment(FileSettings):
     )
     train: Shares = Field(default=(0.8,), description="Shares of the ratings to train on (.8 or 4:1)")
     repeats: Whole = Field(default=5, ge=1, description="Random splits per share, or number of folds")
-    seed: Whole = Field(default=0, description="Seed of the first split; repeat r has seed + r")
+    seed: Whole = Field(default=0, description="Seed of whatever is random; repeat r has seed + r")
     stratify: Literal["", "user"] = Field(
         default="", description="user: the same share of training ratings for every user"
     )

@@ -20,6 +20,8 @@ from collections.abc import Callable
 from functools import cache, cached_property, wraps
 from importlib import import_module
 from pathlib import Path
+from threading import Lock
+from time import monotonic
 from types import FunctionType
 from typing import Any, TypeVar
 
@@ -32,6 +34,40 @@ STEPS_BEFORE_COMPILING = 4_000_000
 
 STEPS_BEFORE_LOADING = 500_000
 """The same if compiled code is there and has to be loaded only."""
+
+
+class _Compiling:
+    """How long this process has been compiling, for whoever reports progress. Calls may be nested."""
+
+    def __init__(self) -> None:
+        self._depth, self._since, self._before, self._lock = 0, 0.0, 0.0, Lock()
+
+    def begin(self) -> None:
+        """Note that a kernel is being compiled."""
+        with self._lock:
+            self._since = monotonic() if not self._depth else self._since
+            self._depth += 1
+
+    def end(self) -> None:
+        """Note that it is compiled."""
+        with self._lock:
+            self._depth -= 1
+            if not self._depth:
+                self._before += monotonic() - self._since
+
+    @property
+    def now(self) -> bool:
+        """Whether a kernel is being compiled."""
+        return self._depth > 0
+
+    @property
+    def seconds(self) -> float:
+        """The time that was spent so far."""
+        with self._lock:
+            return self._before + (monotonic() - self._since if self._depth else 0.0)
+
+
+COMPILING = _Compiling()
 
 F = TypeVar("F", bound=Callable[..., Any])
 logger = logging.getLogger("prefmover")
@@ -184,6 +220,7 @@ def announce_compilation() -> Any:
         logged = False
 
         def on_start(self, event: Any) -> None:
+            COMPILING.begin()
             module = event.data["dispatcher"].py_func.__module__
             if not self.logged and module.startswith("prefmover."):
                 self.logged = True
@@ -193,7 +230,7 @@ def announce_compilation() -> Any:
                 )
 
         def on_end(self, event: Any) -> None:
-            """Do nothing."""
+            COMPILING.end()
 
     listener = Announcement()
     event.register("numba:compile", listener)

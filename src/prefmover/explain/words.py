@@ -190,8 +190,10 @@ class Words:
         return {1: "once", 2: "twice"}.get(int(count), counted(int(count), "time"))
 
     def given(self, what: Part, strength: float) -> Sentence:
-        """Return an item with what was given: "Alien 4.5", "Moby 127 times"."""
+        """Return an item with what was given: "Alien 4.5", "Moby 127 times", "Blink 182 (twice)"."""
         times = self.times(strength)
+        if times and what.text[-1].isdigit():  # two numbers would read as one
+            times = f"({times.strip('()')})"
         return sentence(what, f" {times}" if times else "")
 
     def gave(self, what: Part, strength: float) -> Sentence:

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from prefmover._typing import Floats, Ints
-from prefmover.data.columns import open_parquet, read_parquet
+from prefmover.data.columns import open_arrow
 from prefmover.data.delimited import BadLines, Delimited, Origin, file_bytes
 from prefmover.data.file_options import FileOptions, find_column, find_similar, find_usual, plain_name
 from prefmover.data.ids import MISSING_ID, from_arrow
@@ -27,6 +27,7 @@ __all__ = ["NUMBERS", "ItemFile", "Roles", "as_text", "check_columns", "words_in
 LOG = logging.getLogger(__name__)
 
 ROLES = ("title", "year", "genres", "tags", "text")
+SAMPLE, SEVERAL = 1 << 19, 20  # bytes of ratings in which columns about items are looked for, and items there
 ONE_VALUE = 0.95  # the share of items with one value in all their ratings that makes a column theirs
 HEADERLESS = ["item", "title", "genres"]  # columns of movies.dat
 NUMBERS = "numbers"  # what columns of numbers are called among the weights
@@ -53,9 +54,9 @@ class ItemFile:
         """Read and check a file."""
         file, data = os.fspath(path), file_bytes(path)
         bad = BadLines(file, options.on_bad_lines)
-        if data.startswith(b"PAR1"):
-            table = read_parquet(open_parquet(data, file), file)
-            names, origin = table.column_names, Origin(file, "row")
+        if (arrow := open_arrow(data, file)) is not None:
+            names, origin = arrow.schema.names, Origin(file, arrow.unit)
+            table = arrow.read(names)
             columns = [list(map(_cell, column.to_pylist())) for column in table.columns]
         else:
             names, columns, origin = _text_columns(data, file, options, bad)
@@ -74,9 +75,38 @@ class ItemFile:
         A column describes the items if nearly every item has the same value in all its ratings. The others
         describe the ratings, or the users.
         """
-        file, data = os.fspath(path), file_bytes(path)
+        found, differ = cls._found_in(file_bytes(path), os.fspath(path), options)
+        if differ:
+            listed = ", ".join(map(repr, differ))
+            said = "not about the items, since they differ between ratings of an item"
+            LOG.info("%s: %s: %s", found.origin.file, said, listed)
+        return found._checked(options, BadLines(found.origin.file))
+
+    @classmethod
+    def offered_by(cls, path: str | os.PathLike[str], options: FileOptions) -> list[str]:
+        """Return the columns of a file of ratings that would describe the items, by its first rows."""
+        data = file_bytes(path)
+        start = data[: data.rfind(b"\n", 0, SAMPLE) + 1] if len(data) > SAMPLE else data
+        try:
+            found, _ = cls._found_in(start, os.fspath(path), options, least=SEVERAL)
+        except InputError:  # it has no header, say
+            return []
+        usual = [found.position(role) for role in ("genres", "tags", "text")]
+        words = found.shared_words(options) or [found.names[p] for p in usual if p is not None]
+        title = found.position("title")
+        return [*words, found.names[title]] if words and title is not None else words
+
+    @classmethod
+    def _found_in(
+        cls, data: bytes, file: str, options: FileOptions, least: int = 0
+    ) -> tuple[ItemFile, list[str]]:
+        """Return what ratings say about items, and the columns that do not.
+
+        At least so many items must have several ratings.
+        """
         names, columns, origin = _coded_columns(data, file, options)
         id_column = names.index(options.item) if options.item in names else find_similar("item", names)
+        id_column = find_usual("title", names) if id_column is None else id_column
         if id_column is None:
             id_column = find_column("item", names, "item", file)
         codes, ids = columns[id_column]
@@ -86,20 +116,16 @@ class ItemFile:
         }
         kept: dict[str, list[str]] = {names[id_column]: ids}
         differ = []
+        enough = np.sum(np.bincount(codes) > 1) >= least
         for position, (values, texts) in enumerate(columns):
             if position not in known and position != id_column:
                 share, cells = _values_of_items(codes, len(ids), values, texts)
-                if share >= ONE_VALUE:
+                if share >= ONE_VALUE and enough:
                     kept[names[position]] = cells
                 else:
                     differ.append(names[position])
-        if differ:
-            listed = ", ".join(map(repr, differ))
-            LOG.info(
-                "%s: not about the items, since they differ between ratings of an item: %s", file, listed
-            )
         rows = np.unique(codes, return_index=True)[1]
-        return cls(origin.take(rows), [*kept], [*kept.values()], 0)._checked(options, BadLines(file))
+        return cls(origin.take(rows), [*kept], [*kept.values()], 0), differ
 
     def shared_words(self, options: FileOptions) -> list[str]:
         """Return the columns of words that items share, if none are named or have usual names."""
@@ -306,9 +332,9 @@ def _coded_columns(
     """Return the names of the columns of a file, each column as codes and the texts that they stand for."""
     import pyarrow as pa
 
-    if data.startswith(b"PAR1"):
-        table = read_parquet(open_parquet(data, file), file)
-        names, origin = table.column_names, Origin(file, "row")
+    if (arrow := open_arrow(data, file)) is not None:
+        names, origin = arrow.schema.names, Origin(file, arrow.unit)
+        table = arrow.read(names)
         columns = [pa.chunked_array([[str(_cell(x)) for x in one.to_pylist()]]) for one in table.columns]
         columns = [column.dictionary_encode() for column in columns]
     else:

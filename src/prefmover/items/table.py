@@ -115,7 +115,7 @@ class ItemFiles:
         features: Sequence[FeatureSource] = (),
         ratings: str | os.PathLike[str] | None = None,
     ) -> ItemFiles:
-        """Read files: text with any separator, gzip, Parquet.
+        """Read files: text with any separator, gzip, Parquet, JSON Lines.
 
         Parameters
         ----------

@@ -40,7 +40,7 @@ import numpy.typing as npt
 from pydantic import BaseModel, StringConstraints, ValidationError
 
 from prefmover._typing import Ids
-from prefmover.data.columns import open_parquet, read_parquet
+from prefmover.data.columns import open_arrow
 from prefmover.data.ids import as_ids
 from prefmover.errors import InputError
 from prefmover.execution import atomic
@@ -352,10 +352,11 @@ def _read_items(path: Path) -> Catalog:
 
 
 def _read_columns(path: Path, names: list[str]) -> Any:
-    opened = open_parquet(path.read_bytes(), str(path))
-    if opened.schema_arrow.names != names:
-        raise InputError(f"{path} has columns {opened.schema_arrow.names}, not {names}; save the model again")
-    return read_parquet(opened, str(path))
+    opened = open_arrow(path.read_bytes(), str(path))
+    found = [] if opened is None else opened.schema.names
+    if opened is None or found != names:
+        raise InputError(f"{path} has columns {found}, not {names}; save the model again")
+    return opened.read(names)
 
 
 def _refuse_foreign(folder: Path) -> None:
