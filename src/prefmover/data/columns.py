@@ -107,11 +107,12 @@ def _from_text(data: bytes, file: str, roles: Roles, bad: BadLines, options: Fil
     names = tuple(None if p is None else table.first[p] if header else p + 1 for p in positions)
     origin = table.origin(header=header, only_even=not bad.are_errors)
     values = [None if p is None else parsed[p] for p in positions]
-    if "rating" in roles and values[-1] is not None:  # the last role
-        values[-1] = _parsed_numbers(values[-1], origin, names[-1], table.separator, strict=bad.are_errors)
     guessed = roles.get("rating", 0) is None
-    if guessed and not (header or implicit or options.feedback or options.scale):
-        implicit = _are_counts(values[-1], file, names[-1])
+    if "rating" in roles and values[-1] is not None:  # the last role
+        found = _parsed_numbers(values[-1], origin, names[-1], table.separator, strict=bad.are_errors)
+        if guessed and not (header or options.feedback or options.scale):
+            implicit = _are_counts(found, file, names[-1])
+        values[-1] = found
     _log_names(file, names, roles, table.first if header else (), implicit=implicit)
     return Columns(tuple(values), names, origin, are_texts=True, implicit=implicit, guessed=guessed)
 
