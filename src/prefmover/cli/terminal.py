@@ -21,7 +21,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from io import BytesIO, StringIO
 from os import PathLike
@@ -86,28 +86,32 @@ def progress(label: str) -> Iterator[Callable[[int, int], None] | None]:
     """Open a ``progress`` callback: a bar on a terminal, occasional lines elsewhere, None with --quiet."""
     if STATE.quiet:
         yield None
-    elif sys.stderr.isatty():
-        from rich.console import Console
-        from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
-
-        columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task(label, total=None)  # the time that has passed shows that it moves
-            yield _Steps(lambda steps: bar.update(
-                task, description=steps.text(label), completed=steps.done, total=steps.total or None
-            ))  # fmt: skip
-    else:
-        lines, stopped = _Lines(label), threading.Event()
+        return
+    with _bar(label) if sys.stderr.isatty() else nullcontext(_Lines(label).steps) as steps:
+        stopped = threading.Event()
 
         def speak() -> None:
             while not stopped.wait(2.0):
-                lines.tell()
+                steps.show()
 
         threading.Thread(target=speak, daemon=True).start()
         try:
-            yield lines.steps
+            yield steps
         finally:
             stopped.set()
+
+
+@contextmanager
+def _bar(label: str) -> Iterator[_Steps]:
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
+
+    columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=None)  # the time that has passed shows that it moves
+        yield _Steps(lambda steps: bar.update(
+            task, description=steps.text(label), completed=steps.done, total=steps.total or None
+        ))  # fmt: skip
 
 
 @contextmanager
@@ -130,6 +134,10 @@ class _Steps:
 
     def __call__(self, done: int, total: int) -> None:
         self.done, self.total = done, total
+        self.show()
+
+    def show(self) -> None:
+        """Show it, whether or not a step was done."""
         self._show(self)
 
     def text(self, label: str) -> str:
