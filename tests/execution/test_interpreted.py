@@ -66,7 +66,7 @@ def test_angles_have_the_same_bits():
     X[3], X[4] = X[2], X[2] * (1 + 1e-9)
     geometry = ItemGeometry.from_vectors(np.arange(12), X, zero="far", budget=0)
     vectors, all_items = geometry.vectors, np.arange(12)
-    args = all_items, all_items, vectors, np.ascontiguousarray(vectors.T), geometry.unit
+    args = (all_items, all_items, vectors, np.ascontiguousarray(vectors.T), geometry.unit, 52707179)
     compiled, plain = both(_angles.angle_grid, args, np.empty((12, 12), np.int32))
     assert compiled == plain
     grid = np.array(compiled[1][0], np.int32)

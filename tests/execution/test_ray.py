@@ -118,7 +118,7 @@ def test_candidates_are_the_same_when_a_node_is_lost(cluster, executor, index, t
     here = nearest(index.data, 7, method="candidates", recall=0.9)
     progress = removing(cluster, 360)  # while lists are made; the sample has fewer queries
     request = Request.from_ids(index.data, None, k=7, checkpoint=tmp_path, progress=progress)
-    there, recall = CandidateSearch(request, 0.9, 0, executor, users_per_block=30).run()
+    there, recall = CandidateSearch(index, request, request.users, 0.9, 0, executor, users_per_block=30).run()
     assert progress.acted
     assert_same(there, here)
     assert recall == here.recall

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prefmover import Dataset, ItemGeometry, Ratings, nearest
+from prefmover import Dataset, ItemGeometry, NeighborIndex, Ratings, nearest
 from prefmover.datasets.synthesis import synthetic
 from prefmover.errors import InputError, RecallWarning
 from prefmover.execution import LocalExecutor, atomic
@@ -80,7 +80,8 @@ def test_recall_is_what_was_asked_for_and_said(found, exact):
 def limited(data, users, executor=None, recall=0.9, folder=None, **limits):
     """Return a search with other limits: lists by position, and the recall."""
     request = Request.from_ids(data, users, k=K, checkpoint=folder)
-    return CandidateSearch(request, recall, 0, executor or LocalExecutor(2), **limits).run()
+    runs = executor or LocalExecutor(2)
+    return CandidateSearch(NeighborIndex(data), request, request.users, recall, 0, runs, **limits).run()
 
 
 def test_threads_blocks_and_shards_change_nothing(crowd, found):

@@ -52,6 +52,7 @@ __all__ = [
     "mixture",
     "preferences",
     "undefined_because",
+    "whole_masses",
 ]
 
 BINARY = 2.0**20  # ratings that are multiples of 2^-20 are exact
@@ -392,12 +393,16 @@ def preferences(ratings: Ratings) -> Preferences:
     >>> p.mass, p.total
     (array([ 2,  5, 10]), array([17,  0]))
     """
-    data = ratings.matrix.data
-    positive = data > 0
-    indptr = indptr_where(ratings.matrix.indptr, positive).astype(np.int64)
-    indices, values = ratings.matrix.indices[positive], data[positive]
+    return whole_masses(ratings.matrix)
+
+
+def whole_masses(matrix: csr_array[Any, tuple[int, int]]) -> Preferences:
+    """Return the masses of the rows of a sparse matrix with sorted indices; see :func:`preferences`."""
+    positive = matrix.data > 0
+    indptr = indptr_where(matrix.indptr, positive).astype(np.int64)
+    indices, values = matrix.indices[positive], matrix.data[positive]
     has_mass = np.diff(indptr) > 0
-    total = np.zeros(ratings.n_users, dtype=np.int64)
+    total = np.zeros(matrix.shape[0], dtype=np.int64)
     mass = np.empty(0, dtype=np.int64)
     if len(values):
         mass, total[has_mass] = _integer_rows(values, indptr[:-1][has_mass])

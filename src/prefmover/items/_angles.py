@@ -1,4 +1,4 @@
-"""Kernels for item distances: angles between unit vectors, and the triangle inequality.
+"""Kernels for ground distances: angles and lengths between vectors, and the triangle inequality.
 
 Sums run over the coordinates in order, with one accumulator per pair, so that d(i, j) has the same bits as
 d(j, i), in a small block or in a large one (a BLAS product guarantees neither).
@@ -19,16 +19,17 @@ STRIP = 512  # columns at a time
 
 
 @kernel
-def angle_grid(rows, columns, vectors, transposed, unit, out):
-    """Fill out[a, b] = ⌈angle(rows[a], columns[b]) / unit + slack⌉, angles cut off at a right angle.
+def angle_grid(rows, columns, vectors, transposed, unit, most, out):
+    """Fill out[a, b] = ⌈angle(rows[a], columns[b]) / unit + slack⌉, or ``most`` if it is less.
 
+    If ``most`` is no more than a right angle, negative cosines are not looked at.
     ``vectors`` (n, d) has unit rows, or zero rows for items without features; ``transposed`` (d, c)
     holds the vectors of ``columns`` as columns. Vectors that are equal to the last bit are at distance 0.
     """
     d, c = transposed.shape
     cosine = np.empty(STRIP)
     used, x = np.zeros(d + 3, np.int64), np.zeros(d + 3)
-    right_angle = math.ceil(0.5 * math.pi / unit)
+    cut_off = most * unit < 2.0
     for a in range(rows.size):
         i = rows[a]
         n_used = 0
@@ -51,22 +52,48 @@ def angle_grid(rows, columns, vectors, transposed, unit, out):
                 j = columns[start + b]
                 if i == j:
                     out[a, start + b] = 0
-                elif cosine[b] <= 0.0:
-                    out[a, start + b] = right_angle
+                elif cosine[b] <= 0.0 and cut_off:
+                    out[a, start + b] = most
                 else:
-                    angle = math.acos(cosine[b]) if cosine[b] < NEARLY_PARALLEL else chord(vectors, i, j, d)
+                    near = abs(cosine[b]) < NEARLY_PARALLEL
+                    angle = math.acos(cosine[b]) if near else chord(vectors, i, j, d, cosine[b] < 0.0)
                     steps = 0 if angle < 0.0 else math.ceil(angle / unit + SLACK)
-                    out[a, start + b] = min(steps, right_angle)
+                    out[a, start + b] = min(steps, most)
 
 
 @kernel
-def chord(vectors, i, j, d):
-    """Return the angle from the length of the chord, or -1 for equal vectors."""
+def chord(vectors, i, j, d, opposite):
+    """Return the angle from the length of the chord (to the opposite vector), or -1 for equal vectors."""
     square, equal = 0.0, True
     for k in range(d):
-        square += (vectors[i, k] - vectors[j, k]) ** 2
+        other = -vectors[j, k] if opposite else vectors[j, k]
+        square += (vectors[i, k] - other) ** 2
         equal &= vectors[i, k] == vectors[j, k]
-    return -1.0 if equal else 2.0 * math.asin(0.5 * math.sqrt(square))
+    angle = 2.0 * math.asin(0.5 * math.sqrt(square))
+    return -1.0 if equal else math.pi - angle if opposite else angle
+
+
+@kernel
+def euclidean_grid(rows, columns, vectors, transposed, unit, most, out):
+    """Fill out[a, b] = ⌈|x - y| / unit + slack⌉ for the vectors of rows[a] and columns[b]; 0 for equal ones.
+
+    The slack is more than three rounding errors of a length, in up to 30,000 dimensions.
+    """
+    d, c = transposed.shape
+    square = np.empty(STRIP)
+    for a in range(rows.size):
+        x = vectors[rows[a]]
+        for start in range(0, c, STRIP):
+            stop = min(start + STRIP, c)
+            width = stop - start
+            square[:] = 0.0
+            for k in range(d):
+                x_k, line = x[k], transposed[k, start:stop]
+                for b in range(width):
+                    square[b] += (x_k - line[b]) ** 2
+            for b in range(width):
+                steps = math.ceil(math.sqrt(square[b]) / unit + SLACK) if square[b] > 0.0 else 0
+                out[a, start + b] = min(steps, most)
 
 
 @kernel

@@ -478,7 +478,7 @@ def _unit_rows(X: Floats) -> Floats:
     return np.asarray(X / lengths)
 
 
-def finite_rows(what: str, values: Any, ids: Ids) -> Floats:
+def finite_rows(what: str, values: Any, ids: Ids, noun: str = "item") -> Floats:
     """Return an array (n, d) as float64; what is no number, or not one row for each item, is an error."""
     try:
         array = np.asarray(values)
@@ -487,18 +487,18 @@ def finite_rows(what: str, values: Any, ids: Ids) -> Floats:
         k = next((k for k, length in enumerate(lengths) if length != lengths[0]), 0)
         item = show(ids[k]) if k < len(ids) else k
         raise InputError(
-            f"{what}: item {item} has {lengths[k]:,} numbers, but {show(ids[0])} has {lengths[0]:,}; give "
-            "every item the same number of them"
+            f"{what}: {noun} {item} has {lengths[k]:,} numbers, but {show(ids[0])} has {lengths[0]:,}; give "
+            f"every {noun} the same number of them"
         ) from None
     if array.dtype.kind not in "fiub":
         raise InputError(f"{what} must be real numbers, not {array.dtype}")
     array = array.astype(np.float64)
     if array.ndim != 2 or len(array) != len(ids):
         raise InputError(
-            f"{what} has shape {array.shape} for {len(ids)} items; expected one row for each item"
+            f"{what} has shape {array.shape} for {len(ids)} {noun}s; expected one row for each {noun}"
         )
     bad = ~np.isfinite(array).all(axis=1)
     if bad.any():
-        row = f"{what}: the row of item {show(ids[bad][0])}"
-        raise InputError(f"{row} has a missing or infinite number; fill it in, or leave out the item")
+        row = f"{what}: the row of {noun} {show(ids[bad][0])}"
+        raise InputError(f"{row} has a missing or infinite number; fill it in, or leave out the {noun}")
     return array

@@ -10,8 +10,9 @@ inequality: ⌈a + b⌉ ≤ ⌈a⌉ + ⌈b⌉ (for angles, a slack makes up for 
 import hashlib
 import math
 import warnings
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -29,22 +30,132 @@ from prefmover.items.tag_profiles import tag_profiles
 if TYPE_CHECKING:
     from prefmover.data.ratings import Ratings
 
-__all__ = ["BlockWeight", "ItemGeometry"]
+__all__ = ["BlockWeight", "Ground", "ItemGeometry", "VectorMetric", "Words"]
+
+VectorMetric: TypeAlias = Literal["right angle", "angle", "euclidean"]
 
 _angles = LazyModule("prefmover.items._angles")
 
 ANGLE_UNIT = 2.0**-25
-SQUARE_BYTES = 32  # per entry of a matrix, to convert it to whole numbers
 GRID_BITS = 26  # the largest distance is at most 2**26 units, so that potentials fit 32 bits
-COARSE = 0.1  # share of distances below 100 units from which on a geometry is too coarse
-NOISE = 2.0**-11  # units; smaller distances between equal items come from rounding
-BUDGET, SEARCH_BUDGET = 2**28, 2**30  # bytes of a dense matrix; in a search of many users
-BLOCK_ROWS = 2**15  # vectors that are normalized at a time
+SQUARE_BYTES = 32  # per entry of a matrix, to convert it to whole numbers
+BUDGET, SEARCH_BUDGET = 2**28, 2**30  # bytes of a dense matrix; in a search of many queries
 TURNED = 2**10  # vectors that are turned at a time: they stay in the cache
 ROWS = 256  # rows of the dense matrix that a thread computes at a time
+FARTHEST = {"right angle": 0.5 * math.pi, "angle": math.pi}
+COARSE = 0.1  # share of distances below 100 units from which on a geometry is too coarse
+NOISE = 2.0**-11  # units; smaller distances between equal items come from rounding
+BLOCK_ROWS = 2**15  # vectors that are normalized at a time
 CANDIDATE_SLACK = 1e-5  # more than the rounding error of a cosine in single precision
 SAMPLE = 1000  # items whose distances a summary looks at
 CHECKED_ITEMS = 400  # the largest number of items for which the triangle inequality is always checked
+
+
+class Words(NamedTuple):
+    """What messages call a row of masses, one of its entries, and a point."""
+
+    row: str = "user"
+    entry: str = "rating"
+    point: str = "item"
+
+
+class Ground(ABC):
+    """Distances between ``n_items`` points, in units: from a dense matrix, or computed from vectors.
+
+    Items are points with ids; other points have positions only (:mod:`prefmover.items.points`).
+    """
+
+    __slots__ = ()
+
+    words = Words()
+
+    unit: float
+    is_metric: bool | None
+    grid: npt.NDArray[np.int32] | None
+    vectors: Floats | None
+
+    @property
+    @abstractmethod
+    def n_items(self) -> int:
+        """The number of points."""
+
+    @property
+    def vector_metric(self) -> VectorMetric:
+        """How vectors give distances: their angle, cut off at a right angle or not, or their difference."""
+        return "right angle"
+
+    @abstractmethod
+    def _with(self, **changes: Any) -> Self:
+        """Return a copy with other parts."""
+
+    def units(self, rows: npt.ArrayLike | None, columns: npt.ArrayLike | None) -> npt.NDArray[np.int32]:
+        """Return distances in units as an int32 array (rows, columns); None means all points."""
+        if self.grid is not None and rows is None and columns is None:
+            return self.grid
+        r, c = self._indices(rows), self._indices(columns)
+        if self.grid is None:
+            return self._from_vectors(r, c)
+        # Rows first: whole rows are contiguous, and the second gather stays in cache.
+        if columns is None or r.size <= ROWS:
+            whole_rows = self.grid.take(r, axis=0)
+            return whole_rows if columns is None else whole_rows.take(c, axis=1)
+        block = np.empty((r.size, c.size), np.int32)
+        for some in slices(r.size, ROWS):  # no copy of thousands of whole rows
+            block[some] = self.grid.take(r[some], axis=0).take(c, axis=1)
+        return block
+
+    def _from_vectors(self, rows: Ints, columns: Ints) -> npt.NDArray[np.int32]:
+        """Return the distances between vectors in units, as an int32 array (rows, columns)."""
+        assert self.vectors is not None
+        out, metric = np.empty((rows.size, columns.size), np.int32), self.vector_metric
+        kernel = _angles.euclidean_grid if metric == "euclidean" else _angles.angle_grid
+        fill = compiled_or_interpreted(kernel, rows.size * columns.size * (4 + self.vectors.shape[1]))
+        most = 2**GRID_BITS if metric == "euclidean" else math.ceil(FARTHEST[metric] / self.unit)
+        for block in slices(columns.size, TURNED):  # no second copy of all vectors
+            some = columns[block]
+            turned = np.ascontiguousarray(self.vectors[some].T)
+            part = out if some.size == columns.size else np.empty((rows.size, some.size), np.int32)
+            fill(rows, some, self.vectors, turned, self.unit, most, part)
+            if part is not out:
+                out[:, block] = part
+        return out
+
+    def block(self, rows: npt.ArrayLike | None = None, columns: npt.ArrayLike | None = None) -> Floats:
+        """Return the distances d(i, j) of point positions ``rows`` x ``columns``; None means all."""
+        r = self.n_items if rows is None else np.size(rows)
+        c = self.n_items if columns is None else np.size(columns)
+        what = f"a table of the distances of {r:,} x {c:,} {self.words.point}s"
+        require(12 * r * c, what, "take fewer rows at a time")
+        return np.multiply(self.units(rows, columns), self.unit, dtype=np.float64)
+
+    def with_grid(self, n_threads: int | None = None) -> Self:
+        """Return the same distances with a dense matrix, from which many searches are faster.
+
+        It is made if it is larger than the default budget (a smaller one is missing by choice), at most
+        1 GiB, and fits the free memory.
+        """
+        n_bytes = 4 * self.n_items**2
+        if self.grid is not None or not BUDGET < n_bytes <= SEARCH_BUDGET or not has_room(n_bytes):
+            return self
+        return self._with(grid=frozen(self._dense(n_threads)))
+
+    def _dense(self, n_threads: int | None) -> npt.NDArray[np.int32]:
+        """Return all distances: one triangle is computed and mirrored (they are exactly symmetric)."""
+        n = self.n_items
+        out = np.empty((n, n), np.int32)
+
+        def work(start: int) -> None:
+            stop = min(start + ROWS, n)
+            part = self.units(np.arange(start, stop), np.arange(start, n))
+            out[start:stop, start:] = part
+            out[start:, start:stop] = part.T
+
+        run(work, range(0, n, ROWS), n_threads=n_threads)
+        return out
+
+    def _indices(self, positions: npt.ArrayLike | None) -> Ints:
+        n = self.n_items
+        return np.arange(n) if positions is None else as_positions(positions, n, self.words.point)
 
 
 class BlockWeight(NamedTuple):
@@ -68,7 +179,7 @@ class BlockWeight(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ItemGeometry:
+class ItemGeometry(Ground):
     """Item ids and the ground distance d(i, j) between them.
 
     Make one with a ``from_`` method: from vectors or matrices, or from descriptions of the items.
@@ -227,10 +338,10 @@ class ItemGeometry:
             raise InputError(f'to_distance is {to_distance!r}; choose "arccos" or "one-minus"')
         ids = as_ids(items, "item")
         # float32 cosines may exceed 1 a little
-        S = np.clip(_symmetric("similarity", similarity, ids, diagonal=1, highest=1, slack=1e-6), 0.0, 1.0)
+        S = np.clip(symmetric("similarity", similarity, ids, diagonal=1, highest=1, slack=1e-6), 0.0, 1.0)
         D, unit = (np.arccos(S), ANGLE_UNIT) if to_distance == "arccos" else (1.0 - S, 2.0**-GRID_BITS)
         np.fill_diagonal(D, 0.0)
-        return cls._from_matrix(ids, D, unit, to_distance, name)
+        return cls._from_matrix(ids, rounded_up(D, unit), unit, to_distance, name)
 
     @classmethod
     def from_distance(cls, items: npt.ArrayLike, distance: npt.ArrayLike, *, name: str = "distance") -> Self:
@@ -240,20 +351,15 @@ class ItemGeometry:
         of them by more than a hundredth, a :class:`~prefmover.errors.CoarseGeometryWarning` says so.
         """
         ids = as_ids(items, "item")
-        D = _symmetric("distance", distance, ids, diagonal=0, highest=1e300, slack=0.0)
-        largest = D.max(initial=0.0)
-        if 0 < largest < 1e-300:
-            raise InputError(f"the largest distance is {largest:g}; rescale the distances")
-        unit = 2.0 ** (math.frexp(largest)[1] - GRID_BITS) if largest else ANGLE_UNIT
-        _warn_if_coarse(ids, D, unit)
-        return cls._from_matrix(ids, D, unit, "given", name)
+        steps, unit = whole_steps(symmetric("distance", distance, ids), ids)
+        return cls._from_matrix(ids, steps, unit, "given", name)
 
     @classmethod
-    def _from_matrix(cls, ids: Ids, D: Floats, unit: float, to_distance: Any, name: str) -> Self:
-        """Return the geometry of a matrix, rounded up to whole units; a small one is checked for a metric."""
-        steps = np.ceil(D / unit)
-        steps[NOISE * unit > D] = 0
-        geometry = cls(ids, name, None, "unknown", to_distance, unit, frozen(steps.astype(np.int32)))
+    def _from_matrix(
+        cls, ids: Ids, steps: npt.NDArray[np.int32], unit: float, to_distance: Any, name: str
+    ) -> Self:
+        """Return the geometry of a matrix in whole units; a small one is checked for a metric."""
+        geometry = cls(ids, name, None, "unknown", to_distance, unit, frozen(steps))
         return geometry.check_metric() if len(ids) <= CHECKED_ITEMS else geometry
 
     @classmethod
@@ -318,63 +424,6 @@ class ItemGeometry:
         """Return the position of an item id."""
         return self._index.position(item)
 
-    def units(self, rows: npt.ArrayLike | None, columns: npt.ArrayLike | None) -> npt.NDArray[np.int32]:
-        """Return distances in units as an int32 array (rows, columns); None means all items."""
-        if self.grid is not None and rows is None and columns is None:
-            return self.grid
-        r, c = self._indices(rows), self._indices(columns)
-        if self.grid is None:
-            return self._angles_of(r, c)
-        # Rows first: whole rows are contiguous, and the second gather stays in cache.
-        if columns is None or r.size <= ROWS:
-            whole_rows = self.grid.take(r, axis=0)
-            return whole_rows if columns is None else whole_rows.take(c, axis=1)
-        block = np.empty((r.size, c.size), np.int32)
-        for some in slices(r.size, ROWS):  # no copy of thousands of whole rows
-            block[some] = self.grid.take(r[some], axis=0).take(c, axis=1)
-        return block
-
-    def _angles_of(self, rows: Ints, columns: Ints) -> npt.NDArray[np.int32]:
-        """Return the angles between vectors in units, as an int32 array (rows, columns)."""
-        assert self.vectors is not None
-        out = np.empty((rows.size, columns.size), np.int32)
-        fill = compiled_or_interpreted(
-            _angles.angle_grid, rows.size * columns.size * (4 + self.vectors.shape[1])
-        )
-        for block in slices(columns.size, TURNED):  # no second copy of all vectors
-            some = columns[block]
-            turned = np.ascontiguousarray(self.vectors[some].T)
-            part = out if some.size == columns.size else np.empty((rows.size, some.size), np.int32)
-            fill(rows, some, self.vectors, turned, self.unit, part)
-            if part is not out:
-                out[:, block] = part
-        return out
-
-    def with_grid(self, n_threads: int | None = None) -> Self:
-        """Return the geometry with a dense matrix, from which many searches are faster.
-
-        It is made if it is larger than the default budget of :meth:`from_vectors` (a smaller one is missing
-        by choice), at most 1 GiB, and fits the free memory.
-        """
-        n_bytes = 4 * self.n_items**2
-        if self.grid is not None or not BUDGET < n_bytes <= SEARCH_BUDGET or not has_room(n_bytes):
-            return self
-        return self._with(grid=frozen(self._dense(n_threads)))
-
-    def _dense(self, n_threads: int | None) -> npt.NDArray[np.int32]:
-        """Return all distances: one triangle is computed and mirrored (they are exactly symmetric)."""
-        n = self.n_items
-        out = np.empty((n, n), np.int32)
-
-        def work(start: int) -> None:
-            stop = min(start + ROWS, n)
-            part = self.units(np.arange(start, stop), np.arange(start, n))
-            out[start:stop, start:] = part
-            out[start:, start:stop] = part.T
-
-        run(work, range(0, n, ROWS), n_threads=n_threads)
-        return out
-
     def extended(self, other: Self) -> Self:
         """Return this geometry with the items of another one that are not here, after those that are.
 
@@ -424,13 +473,6 @@ class ItemGeometry:
         is_metric = other.is_metric if same else None
         by = other.metric_by if same else "unknown"
         return self._with(items=ids, is_metric=is_metric, metric_by=by, grid=grid, vectors=None)
-
-    def block(self, rows: npt.ArrayLike | None = None, columns: npt.ArrayLike | None = None) -> Floats:
-        """Return the distances d(i, j) of item positions ``rows`` x ``columns``; None means all."""
-        r = self.n_items if rows is None else np.size(rows)
-        c = self.n_items if columns is None else np.size(columns)
-        require(12 * r * c, f"a table of the distances of {r:,} x {c:,} items", "take fewer rows at a time")
-        return np.multiply(self.units(rows, columns), self.unit, dtype=np.float64)
 
     def similarity(self, rows: npt.ArrayLike | None = None, columns: npt.ArrayLike | None = None) -> Floats:
         """Return the similarities s(i, j) in [0, 1]: 1 - d for ``"one-minus"``, else cos d.
@@ -554,12 +596,7 @@ class ItemGeometry:
         """Return this geometry with the triangle inequality checked on every triple, O(n³)."""
         if self.metric_by == "construction" or self.grid is None:
             return self
-        broken = compiled_or_interpreted(_angles.broken_triangle, self.n_items**3)(self.grid)
-        return self._with(is_metric=broken[0] < 0, metric_by="check")
-
-    def _indices(self, positions: npt.ArrayLike | None) -> Ints:
-        n = self.n_items
-        return np.arange(n) if positions is None else as_positions(positions, n, "item")
+        return self._with(is_metric=obeys_triangle(self.grid), metric_by="check")
 
     def __repr__(self) -> str:
         storage = "dense" if self.grid is not None else "from vectors on demand"
@@ -568,16 +605,23 @@ class ItemGeometry:
         return f"ItemGeometry({self.name}: {self.n_items:,} items, {storage}, {known})"
 
 
-def _symmetric(
-    what: str, values: npt.ArrayLike, ids: Ids, *, diagonal: float, highest: float, slack: float
+def symmetric(
+    what: str,
+    values: npt.ArrayLike,
+    ids: Ids,
+    *,
+    diagonal: float = 0,
+    highest: float = 1e300,
+    slack: float = 0.0,
+    noun: str = "item",
 ) -> Floats:
     """Return a symmetric matrix of numbers from 0 to ``highest`` with a constant diagonal."""
     n = len(ids)
-    remedy = "leave out items, or make the geometry from vectors"
-    require(SQUARE_BYTES * n**2, f"a geometry of a {what} matrix of {n:,} items", remedy)
-    M = finite_rows(what, values, ids)
+    remedy = f"leave out {noun}s, or make the geometry from vectors"
+    require(SQUARE_BYTES * n**2, f"a geometry of a {what} matrix of {n:,} {noun}s", remedy)
+    M = finite_rows(what, values, ids, noun)
     if M.shape[1] != n:
-        raise InputError(f"{what} has shape {M.shape}; expected a square matrix of {n} items")
+        raise InputError(f"{what} has shape {M.shape}; expected a square matrix of {n} {noun}s")
     outside = (-slack > M) | (highest + slack < M)
     outside.flat[:: n + 1] |= np.abs(np.diagonal(M) - diagonal) > slack
     for wrong, remedy in (
@@ -587,13 +631,35 @@ def _symmetric(
         if wrong.any():
             i, j = np.argwhere(wrong)[0]
             back = f", and {show(M[j, i])} back" if M[i, j] != M[j, i] else ""
-            raise InputError(
-                f"the {what} of items {show(ids[i])} and {show(ids[j])} is {show(M[i, j])}{back}; {remedy}"
-            )
+            pair = f"{noun}s {show(ids[i])} and {show(ids[j])}"
+            raise InputError(f"the {what} of {pair} is {show(M[i, j])}{back}; {remedy}")
     return M
 
 
-def _warn_if_coarse(ids: Ids, D: Floats, unit: float) -> None:
+def obeys_triangle(grid: npt.NDArray[np.int32]) -> bool:
+    """Whether every triple of distances obeys the triangle inequality, O(n³)."""
+    broken = compiled_or_interpreted(_angles.broken_triangle, len(grid) ** 3)(grid)
+    return bool(broken[0] < 0)
+
+
+def whole_steps(D: Floats, ids: Ids, noun: str = "item") -> tuple[npt.NDArray[np.int32], float]:
+    """Return distances rounded up to multiples of a unit, a power of two, and the unit."""
+    largest = float(D.max(initial=0.0))
+    if 0 < largest < 1e-300:
+        raise InputError(f"the largest distance is {largest:g}; rescale the distances")
+    unit = 2.0 ** (math.frexp(largest)[1] - GRID_BITS) if largest else ANGLE_UNIT
+    _warn_if_coarse(ids, D, unit, noun)
+    return rounded_up(D, unit), unit
+
+
+def rounded_up(D: Floats, unit: float) -> npt.NDArray[np.int32]:
+    """Return distances in whole units, rounded up but for noise."""
+    steps = np.ceil(D / unit)
+    steps[NOISE * unit > D] = 0
+    return steps.astype(np.int32)
+
+
+def _warn_if_coarse(ids: Ids, D: Floats, unit: float, noun: str) -> None:
     """Warn if a tenth of the distances are rounded by more than a hundredth because one is much larger."""
     n_small, n = (int(np.count_nonzero(some)) for some in ((D > 0) & (100 * unit > D), D))
     share = n_small / n if n else 0.0
@@ -602,9 +668,9 @@ def _warn_if_coarse(ids: Ids, D: Floats, unit: float) -> None:
     i, j = np.unravel_index(int(D.argmax()), D.shape)
     warnings.warn(
         f"{share:.0%} of the distances are below {100 * unit:g} and rounded up to multiples of {unit:g}, "
-        f"because items {show(ids[i])} and {show(ids[j])} are {D[i, j]:g} apart; cap the largest distances",
+        f"because {noun}s {show(ids[i])} and {show(ids[j])} are {D[i, j]:g} apart; cap the largest distances",
         CoarseGeometryWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
 
 

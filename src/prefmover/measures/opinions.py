@@ -21,7 +21,7 @@ import numpy.typing as npt
 from prefmover._typing import Ints
 from prefmover.data.preferences import Preferences
 from prefmover.dataset import Dataset
-from prefmover.items.geometry import GRID_BITS, ItemGeometry
+from prefmover.items.geometry import GRID_BITS, Ground, ItemGeometry
 from prefmover.measures.breakdown import Factor, PairBreakdown, UserPair
 from prefmover.measures.pairs import Pairs, Rows
 from prefmover.measures.pmd import (
@@ -58,6 +58,8 @@ class PointGeometry:
     item: Ints
     level: npt.NDArray[np.int32]
     shift: int
+
+    words = Ground.words
 
     @property
     def unit(self) -> float:

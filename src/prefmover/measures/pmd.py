@@ -24,6 +24,7 @@ from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import NotOptimalError, UndefinedDistanceError
 from prefmover.execution.jit import LazyModule, compiled_or_interpreted
 from prefmover.execution.memory import require
+from prefmover.items.geometry import Words
 from prefmover.measures.breakdown import Factor, Flow, PairBreakdown, UserPair, with_ids
 from prefmover.measures.pairs import Pairs, Rows
 from prefmover.measures.ties import on_grid
@@ -63,6 +64,8 @@ class GroundMetric(Protocol):
         (n, n) int32 distances in units, or None if they are computed on demand.
     n_items
         The number of points.
+    words
+        What messages call them.
     """
 
     @property
@@ -76,6 +79,9 @@ class GroundMetric(Protocol):
 
     @property
     def n_items(self) -> int: ...  # noqa: D102
+
+    @property
+    def words(self) -> Words: ...  # noqa: D102
 
     def units(self, rows: Any, columns: Any) -> npt.NDArray[np.int32]:
         """Return distances in units as an int32 array (rows, columns); None means all points."""
@@ -280,8 +286,9 @@ def query_major(
 
     With ``needed``, only the rows of these items are computed.
     """
-    what = f"a table of the distances of one user's {len(items):,} items to all {geometry.n_items:,}"
-    remedy = "leave ratings of this user out, or compare pairs with pmd"
+    row, entry, point = geometry.words
+    what = f"a table of the distances of one {row}'s {len(items):,} {point}s to all {geometry.n_items:,}"
+    remedy = f"leave {entry}s of this {row} out, or compare single pairs"
     if needed is None:
         require(8 * len(items) * geometry.n_items, what, remedy)
         return np.ascontiguousarray(geometry.units(items, None).T)

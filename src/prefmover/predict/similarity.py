@@ -218,7 +218,7 @@ class UserSimilarity(PickledFields):
         n_lists = 1 if raters_of is None else len(raters_of)
         users = np.zeros(n_lists, np.int64) if isinstance(who, Ratings) else who
         request = Request(
-            self.data, self.measure, self.convention, users, raters_of, guest, k,
+            self.data, self.measure, self.convention, users, raters_of, guest, k=k,
             n_threads=self.n_threads, progress=progress,
         )  # fmt: skip
         return search_positions(request, self._index)

@@ -1,8 +1,10 @@
-"""Exact nearest users, with few of the transport problems solved.
+"""Exact nearest users, or rows of any histograms, with few of the transport problems solved.
 
 ::
 
-    NeighborIndex ─ one query per thread at a time (index.py)
+    NeighborIndex of users (index.py), of histograms (points.py; transformer.py for scikit-learn)
+        │
+    Engine ─ rows by position, one query per thread at a time (engine.py)
         │
         ├─ all users: RWMD, two sums per user                         _bounds.py
         ├─ all users: one set of shared prices bounds all users left  _cascade.py

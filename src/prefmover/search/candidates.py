@@ -36,9 +36,10 @@ from prefmover.execution.checkpoint import Calls, run_blocks
 from prefmover.execution.jit import LazyModule
 from prefmover.execution.memory import require
 from prefmover.execution.threads import run
+from prefmover.items.geometry import Ground
 from prefmover.measures.estimates import N_FEATURES, evaluate_polynomial, fit_polynomial
 from prefmover.search.distributed import NeighborCheckpoint, digest, divide_queries, search_blocks
-from prefmover.search.index import NeighborIndex, Request
+from prefmover.search.engine import Engine, Job
 from prefmover.search.result import NeighborPositions, Recall, SearchStats, recall_of_lists
 from prefmover.search.shortlist import (
     Breadth,
@@ -100,7 +101,9 @@ class _Trial(NamedTuple):
 class CandidateSearch:
     """A search for the k nearest of each user among candidates; see the module."""
 
-    request: Request
+    index: Engine
+    job: Job
+    users: Ints  # the queries, by position
     recall: float
     seed: int
     executor: Executor
@@ -109,28 +112,35 @@ class CandidateSearch:
     most_rounds: int = 4
 
     def __post_init__(self) -> None:
-        self.index, self.k = NeighborIndex(self.request.data), self.request.most
-        n, geometry = self.index.data.n_users, self.index.geometry
-        self.folder, self.progress = self.request.checkpoint, self.request.progress
-        self.rows = np.unique(self.request.users)
+        masses, ground = self.index.masses, self.ground
+        n, self.k, (row, *_) = len(masses), self.job.most_of(len(masses)), ground.words
+        self.folder, self.progress = self.job.checkpoint, self.job.progress
+        self.rows = np.unique(self.users)
         self.row_of = np.full(n, -1)
         self.row_of[self.rows] = np.arange(self.rows.size)
         self.kept = min(KEPT * self.k + 8, max(n - 1, 1))
         self.breadth, self.rounds, self.stats = Breadth(0, 0, self.k, self.kept), 0, SearchStats()
         self.aim = 1.0 - SPARE * (1.0 - self.recall)
-        d = min(128, 64 if geometry.vectors is None else geometry.vectors.shape[1]) + 32
-        need = 10 * n * d + 60 * self.rows.size * self.kept + 16 * self.index.data.ratings.n_ratings
-        what = f"candidates for {self.rows.size:,} of {n:,} users"
-        require(need, what, "ask for a smaller k, or for fewer users at a time")
+        d = min(128, 64 if ground.vectors is None else ground.vectors.shape[1]) + 32
+        need = 10 * n * d + 60 * self.rows.size * self.kept + 16 * len(masses.mass)
+        what = f"candidates for {self.rows.size:,} of {n:,} {row}s"
+        require(need, what, f"ask for a smaller k, or for fewer {row}s at a time")
+
+    @property
+    def ground(self) -> Ground:
+        """The distances between points, with a dense matrix if the search has made one."""
+        ground = self.index.ground
+        assert isinstance(ground, Ground)
+        return ground
 
     def run(self) -> tuple[NeighborPositions, Recall]:
         """Search; return the lists of the users, by position, and the recall."""
         index, k, place = self.index, self.k, None
-        index.prepare(self.rows.size, self.request.n_threads)
+        index.prepare(self.rows.size, self.job.n_threads)
         if self.folder is not None:
             description = {"method": "candidates", "recall": self.recall, "seed": self.seed}
             inputs = {"k": k, "inputs": digest(index, self.rows)}
-            checkpoint = NeighborCheckpoint(self.folder, index.data.ratings, k)
+            checkpoint = NeighborCheckpoint(self.folder, index.ids, k)
             checkpoint.claim({**inputs, **description}, 1, DISK_BYTES * self.rows.size * self.kept)
             place = checkpoint.path / "sample"
         measured, tuned = self._samples()
@@ -139,10 +149,10 @@ class CandidateSearch:
         self.stats += SearchStats(seconds={"sample": sum(exact.stats.seconds.values())})
         places = np.searchsorted(sample, tuned)
         nearest = {u: exact.row(a)[0] for u, a in zip(tuned.tolist(), places, strict=True)}
-        self.population = Population.from_preferences(index.data.preferences, index.geometry, self.seed)
+        self.population = Population.from_preferences(index.masses, self.ground, self.seed)
         coefficients, self.breadth = self._tune(nearest)
         logger.info(
-            "prefmover: each user is compared with %s, and the likeliest %s closely",
+            "prefmover: each query is compared with %s, and the likeliest %s closely",
             *(f"{number:,}" for number in (self.breadth.screened, self.breadth.climbed)),
         )
         solved = self._solve(self._shortlists(coefficients, nearest))
@@ -151,17 +161,17 @@ class CandidateSearch:
             recall_of_lists(found.row(self.row_of[u])[1], exact.row(a)[1])
             for u, a in zip(measured, np.searchsorted(sample, measured), strict=True)
         ]
-        population = int(np.count_nonzero(index.data.preferences.total[self.rows]))
+        population = int(np.count_nonzero(index.masses.total[self.rows]))
         recall = Recall.from_sample(np.array(recalls), k, population, self.recall)
         if not recall.reached:
             warnings.warn(
                 f"recall is {recall}; that is less than the {self.recall:g} that was asked for, with "
-                f"{self.breadth.screened:,} candidates of each user and {counted(self.rounds, 'round')} of "
+                f"{self.breadth.screened:,} candidates of each query and {counted(self.rounds, 'round')} of "
                 'neighbors of neighbors; pass a higher recall to search more, or method="exact" to find all',
                 RecallWarning,
                 stacklevel=3,
             )
-        return found.take(self.row_of[self.request.users]), recall
+        return found.take(self.row_of[self.users]), recall
 
     def _samples(self) -> tuple[Ints, Ints]:
         """Return the queries whose recall is measured, and those that decide the breadth.
@@ -169,7 +179,7 @@ class CandidateSearch:
         They overlap only if there are few queries.
         """
         random = np.random.default_rng([self.seed, 0])
-        eligible = random.permutation(self.rows[self.index.data.preferences.total[self.rows] > 0])
+        eligible = random.permutation(self.rows[self.index.masses.total[self.rows] > 0])
         measured, rest = eligible[:MEASURED], eligible[MEASURED:]
         tuned = rest if rest.size >= min(TUNED, eligible.size) else eligible
         return np.sort(measured), np.sort(tuned[:TUNED])
@@ -178,13 +188,13 @@ class CandidateSearch:
         """Return the coefficients of the estimates, and the breadth, for queries with known neighbors."""
         if not nearest:  # nobody has a distribution
             return np.zeros(N_FEATURES), self.breadth
-        n_users, queries = self.index.data.n_users, list(nearest.items())
+        n_users, queries = len(self.index.masses), list(nearest.items())
         screened, trials = min(self.most_screened, n_users - 1), dict[int, _Trial]()
 
         def work(a: int) -> None:
             trials[a] = self._try(*queries[a], screened)
 
-        run(work, range(len(queries)), n_threads=self.request.n_threads)
+        run(work, range(len(queries)), n_threads=self.job.n_threads)
         in_order = [trials[a] for a in range(len(queries))]
         X = np.concatenate([trial.features[trial.picked] for trial in in_order])
         y = np.concatenate([trial.distances for trial in in_order])
@@ -217,7 +227,7 @@ class CandidateSearch:
     def _shortlists(self, coefficients: Floats, nearest: dict[int, Ints]) -> _Lists:
         """Return the shortlists: from vectors, then from neighbors of neighbors."""
         lists = _Lists(self.row_of, self.rows.size, self.kept)
-        sizes = self.index.data.preferences.counts[self.rows]
+        sizes = self.index.masses.counts[self.rows]
         graph, before = None, -1.0
         while True:
             self._run(
@@ -232,13 +242,13 @@ class CandidateSearch:
                 return lists
             self.rounds += 1
             before = now
-            graph = np.full((self.index.data.n_users, self.kept), -1, np.int32)
+            graph = np.full((len(self.index.masses), self.kept), -1, np.int32)
             graph[self.rows] = lists.users
 
     def _solve(self, lists: _Lists) -> _Lists:
         """Return the exact lists: the first k of each shortlist are solved, then those that may be nearer."""
         found = _Lists(self.row_of, self.rows.size, self.k)
-        n, ranks = np.int64(self.index.data.n_users), np.arange(self.kept)
+        n, ranks = np.int64(len(self.index.masses)), np.arange(self.kept)
         solved = np.zeros(0, np.int64)
         for number, counts in enumerate((np.minimum(lists.counts, self.k), lists.counts)):
             reach = np.where(found.counts == self.k, found.values[:, -1], np.inf)
@@ -252,7 +262,7 @@ class CandidateSearch:
 
     def _solve_pairs(self, name: str, found: _Lists, first: Ints, second: Ints, reach: Floats) -> None:
         """Solve pairs. The distance of a pair matters up to the farther reach of the two."""
-        everyone = np.full(self.index.data.n_users, -np.inf)
+        everyone = np.full(len(self.index.masses), -np.inf)
         everyone[self.rows] = reach
         limits = np.maximum(everyone[first], everyone[second])
         swap = (first + second) % 2 == 1
@@ -261,7 +271,7 @@ class CandidateSearch:
         owner, other, limits = owner[order], other[order], limits[order]
         owners, starts = np.unique(owner, return_index=True)
         pairs = NeighborPositions(np.append(starts, owner.size), other, limits)
-        lengths = self.index.data.preferences.counts
+        lengths = self.index.masses.counts
         costs = np.add.reduceat(lengths[owner] * lengths[other], starts) if owner.size else starts
         self._run(
             name, found, owners, costs, solve_block,
@@ -282,10 +292,10 @@ class CandidateSearch:
 
         A task gets the population and what is shared, then the arguments of its rows.
         """
-        checkpoint, data = None, self.index.data
+        checkpoint, index = None, self.index
         least = max(self.executor.slots, -(-rows.size // self.users_per_block))
         if self.folder is not None:
-            checkpoint = NeighborCheckpoint(Path(self.folder, name), data.ratings, data.n_users)
+            checkpoint = NeighborCheckpoint(Path(self.folder, name), index.ids, len(index.masses))
             least = checkpoint.claim({"step": name}, least)
         blocks = [rows[block] for block in divide_queries(costs, 1, least)]
 
@@ -293,7 +303,7 @@ class CandidateSearch:
             executor, population = self.executor, self.population
             geometry, embedding = population.geometry, population.embedding
             arrays = geometry.grid, geometry.vectors, population.vectors, embedding.tiles, embedding.square
-            n_bytes = sum(array.nbytes for array in arrays if array is not None) + 20 * data.ratings.n_ratings
+            n_bytes = sum(array.nbytes for array in arrays if array is not None) + 20 * len(index.masses.mass)
             executor.begin(n_bytes, n_bytes)
             values = [executor.share(value) for value in (population, *shared)]
 

@@ -26,12 +26,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from prefmover._typing import Ints, Progress
+from prefmover._typing import Ids, Ints, Progress
+from prefmover.data.ids import IdIndex
 from prefmover.data.preferences import Preferences, indptr_from_counts
-from prefmover.data.ratings import Ratings
 from prefmover.execution import Executor
 from prefmover.execution.checkpoint import Calls, Checkpoint, run_blocks
-from prefmover.items.geometry import ItemGeometry
+from prefmover.items.geometry import Ground, ItemGeometry
+from prefmover.measures.pmd import GroundMetric
 from prefmover.search.result import NeighborPositions, SearchStats
 from prefmover.search.shard import (
     MANY,
@@ -47,7 +48,7 @@ from prefmover.search.shard import (
 )
 
 if TYPE_CHECKING:
-    from prefmover.search.index import NeighborIndex
+    from prefmover.search.engine import Engine
 
 TASK_COST = 3e10  # ratings of a block times ratings of a shard: some 20 seconds
 LEAST_TASKS = 16  # tasks per slot of the executor, so that the last ones end together
@@ -58,7 +59,7 @@ KNOWN_BYTES = 2**29  # for solved pairs that wait for the task of the other side
 
 
 def search_block(
-    geometry: ItemGeometry,
+    geometry: GroundMetric,
     shard: Shard,
     table: Table,
     queries: Queries,
@@ -94,13 +95,13 @@ def search_block(
 
 
 def search_blocks(
-    index: NeighborIndex,
+    index: Engine,
     users: Ints,
     k: int,
     executor: Executor,
     folder: str | PathLike[str] | None = None,
     *,
-    new: Ratings | None = None,
+    new: Preferences | None = None,
     progress: Progress | None = None,
     blocks: int | None = None,
 ) -> NeighborPositions:
@@ -109,7 +110,7 @@ def search_blocks(
     A run that was killed resumes from the parts in its folder, with any executor. ``blocks`` is the least
     number of blocks; by default there are as many as keep the executor busy to the end.
     """
-    everyone, geometry, queries = index.data.preferences, index.geometry, index.queries(new)
+    everyone, geometry, queries = index.masses, index.ground, index.queries(new)
     rows = np.unique(users)
     n = len(everyone) if executor.shard_bytes is None else 1
     with_table = rows.size >= MANY and index.has_room_for_table(n)
@@ -118,7 +119,7 @@ def search_blocks(
     least = blocks or executor.slots * max(2, LEAST_TASKS // (len(ends) - 1))
     checkpoint = None
     if folder is not None:
-        checkpoint = NeighborCheckpoint(folder, index.data.ratings, int(k))
+        checkpoint = NeighborCheckpoint(folder, index.ids, int(k))
         description = {"k": int(k), "inputs": digest(index, rows)}
         least = checkpoint.claim(description, least, DISK_BYTES * rows.size * int(k))
     most = int(np.diff(everyone.indptr[ends]).max(initial=0))
@@ -128,8 +129,7 @@ def search_blocks(
         """Share what tasks read; return a function from the number of a block to its tasks."""
         held, of_shards = exact_array(geometry).nbytes, np.diff(before[ends])
         executor.begin(held + int(of_shards.sum()), held + int(of_shards.max()))
-        # Ids stay here: workers know items and users by position.
-        shared = executor.share(replace(geometry, items=np.arange(geometry.n_items)))
+        shared = executor.share(without_ids(geometry))
         shards = [executor.share(Shard.from_preferences(everyone, *pair)) for pair in pairwise(ends.tolist())]
         tables = [
             executor.derive(nearest_item_table, shared, shard) if with_table else NO_TABLE for shard in shards
@@ -205,9 +205,9 @@ class NeighborCheckpoint(Checkpoint[NeighborPositions]):
     job = "search"
     inputs = "ratings, geometry, users or k"
 
-    def __init__(self, folder: str | PathLike[str], ratings: Ratings, k: int) -> None:
-        super().__init__(folder, ratings.users)
-        self.ratings, self.k = ratings, k
+    def __init__(self, folder: str | PathLike[str], ids: Ids, k: int) -> None:
+        super().__init__(folder, ids)
+        self.index, self.k = IdIndex("user", ids), k
 
     def _to_table(self, part: NeighborPositions, rows: Ints) -> Any:
         import pyarrow as pa
@@ -234,7 +234,7 @@ class NeighborCheckpoint(Checkpoint[NeighborPositions]):
         counts = lists.value_lengths().to_numpy(zero_copy_only=False)
         part = NeighborPositions(
             indptr_from_counts(counts),
-            self.ratings.user_positions(lists.flatten().to_pylist()),
+            self.index.positions(lists.flatten().to_pylist()),
             distances.flatten().to_numpy(zero_copy_only=False),
             SearchStats(*stats["counts"], seconds=stats["seconds"]),
         )
@@ -283,20 +283,26 @@ class _KnownPairs:
         return pairs
 
 
-def exact_array(geometry: ItemGeometry) -> npt.NDArray[Any]:
+def without_ids(geometry: Any) -> Any:
+    """Return the same distances without ids, which stay here: workers know points and rows by position."""
+    is_named = isinstance(geometry, ItemGeometry)
+    return replace(geometry, items=np.arange(geometry.n_items)) if is_named else geometry
+
+
+def exact_array(geometry: GroundMetric) -> npt.NDArray[Any]:
     """Return what the distances come from: the matrix, or the vectors."""
-    array = geometry.vectors if geometry.grid is None else geometry.grid
+    array = geometry.vectors if geometry.grid is None and isinstance(geometry, Ground) else geometry.grid
     assert array is not None
     return array
 
 
-def digest(index: NeighborIndex, rows: Ints) -> str:
+def digest(index: Engine, rows: Ints) -> str:
     """Return a digest of what a search depends on: preferences, distances, ids, and the queries."""
     result = hashlib.sha256()
     # The geometry of the data: whether the search made a dense matrix for itself depends on free memory.
-    p, geometry = index.data.preferences, index.data.require_geometry(index.measure.label)
+    p, geometry = index.masses, index.given
     for values in (p.indptr, p.indices.astype(np.int64), p.mass, rows, exact_array(geometry)):
         result.update(np.ascontiguousarray(values).data)
-    ids = [index.data.ratings.users.tolist(), geometry.unit, bool(geometry.is_metric)]
+    ids = [index.ids.tolist(), geometry.unit, bool(geometry.is_metric)]
     result.update(json.dumps(ids).encode())
     return result.hexdigest()

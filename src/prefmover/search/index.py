@@ -1,55 +1,33 @@
-"""An index for exact search by PMD, or by a measure that is made of it: prepared once, searched many times.
+"""An index of users, for exact search by PMD or by a measure that is made of it: ids on top of the engine."""
 
-Queries run on threads, one query per thread at a time, heavy ones first. Distances are computed from exact
-integers, so the result does not depend on the number of threads or on the side from which a pair was solved.
-Only the counts in the statistics do.
-"""
-
-import threading
-import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property
-from numbers import Real
 from os import PathLike
 from typing import Any, Self
 
 import numpy as np
 
-from prefmover._typing import Floats, Ints, Progress
-from prefmover.data.file_options import check_whole_number
+from prefmover._typing import Floats, Ids, Ints, Progress
 from prefmover.data.preferences import preferences
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError
-from prefmover.execution import Executor, open_executor
+from prefmover.execution import Executor
 from prefmover.execution.jit import LazyModule
-from prefmover.execution.memory import require, trim_memory
+from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import Measure, find_measure
 from prefmover.measures.pairs import Pairs
-from prefmover.measures.pmd import GroundMetric, item_space
-from prefmover.search.distributed import search_blocks
-from prefmover.search.result import NeighborPositions, Neighbors, Recall, SearchStats
-from prefmover.search.shard import (
-    MANY,
-    Exchange,
-    ListsFor,
-    Queries,
-    Shard,
-    ShardSearch,
-    empty_lists,
-    nearest_item_table,
-)
+from prefmover.measures.pmd import item_space
+from prefmover.search.engine import MANY_FOR_GRID, TABLE_BUDGET, Engine, Job
+from prefmover.search.result import NeighborPositions, Neighbors, Recall
+from prefmover.search.shard import ListsFor, Queries, Shard, empty_lists
 
 _cascade = LazyModule("prefmover.search._cascade")
 
-TABLE_BUDGET = 2**28
-MANY_FOR_GRID = 128  # queries from which a dense matrix of distances pays (measured with 9,000 items)
-_TABLE_LOCK = threading.Lock()  # not in the index, which could not be pickled with it
-
 
 @dataclass(slots=True, eq=False)
-class Request:
+class Request(Job):
     """One search by position, checked: the queries, the lists to fill, and where to run."""
 
     data: Dataset
@@ -58,19 +36,8 @@ class Request:
     users: Ints  # positions of the queries: among the new users, if there are some
     items: Ints | None = None  # for a search among the raters of an item: an item's position for each query
     new: Ratings | None = None
-    k: int | None = None  # most neighbors of a list; None means all
-    radius: float | None = None  # largest distance, or least similarity
-    n_threads: int | None = None
-    progress: Progress | None = None
-    executor: str | Executor | None = None
-    checkpoint: str | PathLike[str] | None = None
 
     def __post_init__(self) -> None:
-        least = float("-inf" if self.measure.larger_is_closer else 0)
-        if self.radius is None:
-            check_whole_number("k", self.k)
-        elif not isinstance(self.radius, Real) or not float(self.radius) >= least:
-            raise InputError(f"radius is {self.radius!r}; pass a number from {least:g} up")
         if self.items is not None and self.items.size != self.users.size:
             raise InputError(
                 f"{self.users.size} users but {self.items.size} items; pass one item for each user"
@@ -82,9 +49,8 @@ class Request:
             if self.checkpoint is not None:
                 raise InputError("checkpoint works with users of the data only; search new users without it")
             self.new = self.new.with_items(self.data.ratings.items)
-        if self.k is not None and self.items is None:
-            what = f"the {self.most:,} nearest of each of {self.users.size:,} users"
-            require(16 * self.users.size * self.most, what, "ask for a smaller k, or for fewer users")
+        least = float("-inf" if self.measure.larger_is_closer else 0)
+        self.check(self.users.size if self.items is None else 0, self.data.n_users, "user", least)
 
     @classmethod
     def from_ids(
@@ -109,14 +75,9 @@ class Request:
         return cls(data, find_measure(measure), convention, queries, columns, new, **options)
 
     @property
-    def in_blocks(self) -> bool:
-        """Whether an executor runs the search, block by block."""
-        return self.executor is not None or self.checkpoint is not None
-
-    @property
     def most(self) -> int:
         """The largest number of neighbors in a list."""
-        return self.data.n_users if self.k is None else min(int(self.k), self.data.n_users)
+        return self.most_of(self.data.n_users)
 
     def result(self, lists: NeighborPositions, recall: Recall | None = None) -> Neighbors:
         """Return the lists with ids."""
@@ -130,7 +91,7 @@ class Request:
         )  # fmt: skip
 
 
-class NeighborIndex:
+class NeighborIndex(Engine):
     """Exact nearest users by PMD, among the users of a data set.
 
     Parameters
@@ -165,11 +126,20 @@ class NeighborIndex:
         self.data, self.measure = data, find_measure(measure)
         if self.measure.space is None:
             raise InputError(f"{self.measure.label} has no bounds to search by; use prefmover.nearest")
-        self.geometry = data.require_geometry(self.measure.label)
+        data.require_geometry(self.measure.label)
         space = self.measure.space(data)
-        self._ground = space.ground
-        self.table_budget, self.grid_queries = table_budget, grid_queries
-        self._shard = Shard.from_preferences(space.preferences)
+        super().__init__(*space, table_budget=table_budget, grid_queries=grid_queries)
+
+    @property
+    def geometry(self) -> ItemGeometry:
+        """The distances between items, with a dense matrix if a search has made one."""
+        ground = self.ground
+        return ground if isinstance(ground, ItemGeometry) else self.data.require_geometry(self.measure.label)
+
+    @property
+    def ids(self) -> Ids:
+        """The users."""
+        return self.data.ratings.users
 
     def nearest(
         self,
@@ -215,89 +185,36 @@ class NeighborIndex:
 
     def _find(self, users: Iterable[Any] | None, **options: Any) -> Neighbors:
         request = Request.from_ids(self.data, users, self.measure, **options)
-        return request.result(self.search(request))
+        return request.result(self.find(request))
 
-    def search(self, request: Request) -> NeighborPositions:
+    def find(self, request: Request) -> NeighborPositions:
         """Return the lists of a search, by position."""
-        rows, k, new = np.unique(request.users), request.most, request.new
-        self.prepare(rows.size, request.n_threads)
-        if request.in_blocks:
-            with open_executor(request.executor, request.n_threads) as runs:
-                return search_blocks(
-                    self, request.users, k, runs, request.checkpoint, new=new, progress=request.progress
-                )
-        start = time.perf_counter()
-        ground, shard, queries = self._space(new, rows.size, request.n_threads)
-        table = SearchStats(seconds={"table": time.perf_counter() - start})
-        exchange = Exchange(shard, queries.positions[rows])
-        radius = np.inf if request.radius is None else float(request.radius)
-        numbers, lists_for = self._lists(request)
-        solve_first = k if request.items is None else 0
-        search = ShardSearch(
-            shard, ground, queries, lists_for, solve_first, radius, exchange, self._term_for(new, rows)
-        )
-        results, stats = search.run(rows, request.n_threads, request.progress)
-        lists = (results[u].row(k) for u, k in zip(request.users.tolist(), numbers.tolist(), strict=True))
-        return NeighborPositions.from_lists(lists, table + stats)
+        new, n, extra = request.new, self.data.n_users, self.measure.extra_term
+        space = masses = term_for = None
+        if new is not None and self.measure.space not in (None, item_space):  # they bring points of their own
+            assert self.measure.space is not None
+            p, ground = self.measure.space(self.data.with_guests(new))
+            theirs = Queries(p.take(np.arange(n, len(p))), np.full(new.n_users, -1))
+            space = ground, Shard.from_preferences(p, 0, n), theirs
+        elif new is not None:
+            masses = preferences(new)
+        if extra is not None:
+            data, first = (self.data, 0) if new is None else (self.data.with_guests(new), n)
+            terms = extra(Pairs(data, np.unique(request.users) + first, np.arange(n)))
 
-    def prepare(self, n_queries: int, n_threads: int | None = None) -> None:
-        """Make a dense matrix of item distances if there is none and many queries will read it."""
-        if n_queries < self.grid_queries or self.measure.space is not item_space:
-            return
-        with _TABLE_LOCK:
-            if self.geometry.grid is None:
-                self.geometry = self._ground = self.geometry.with_grid(n_threads)
+            def term_for(row: int) -> Floats:
+                values: Floats = terms(np.array([row + first]))[0]
+                return values
 
-    def queries(self, new: Ratings | None = None) -> Queries:
-        """Return the possible queries: the users of the index, or new ones."""
-        if new is None:
-            return Queries(self._shard.preferences, np.arange(self.data.n_users))
-        return Queries(preferences(new), np.full(new.n_users, -1))
+        lists = None if request.items is None else self._lists(request.users, request.items, request.most)
+        return self.search(request, request.users, masses, lists=lists, space=space, term_for=term_for)
 
-    def _space(
-        self, new: Ratings | None, n_queries: int, n_threads: int | None
-    ) -> tuple[GroundMetric, Shard, Queries]:
-        """Return distances, users and queries: new ones may bring points of their own."""
-        space = self.measure.space
-        if new is None or space is None or space is item_space:
-            return self._ground, self.shard(n_queries >= MANY, n_threads), self.queries(new)
-        p, ground = space(self.data.with_guests(new))
-        n = self.data.n_users
-        theirs = p.take(np.arange(n, len(p)))
-        return ground, Shard.from_preferences(p, 0, n), Queries(theirs, np.full(new.n_users, -1))
-
-    def _term_for(self, new: Ratings | None, rows: Ints) -> Callable[[int], Floats] | None:
-        """Return a function from a query to what the measure adds to the transport with each user."""
-        if self.measure.extra_term is None:
-            return None
-        data, first = (self.data, 0) if new is None else (self.data.with_guests(new), self.data.n_users)
-        pairs = Pairs(data, rows + first, np.arange(self.data.n_users))
-        terms = self.measure.extra_term(pairs)
-        return lambda row: terms(np.array([row + first]))[0]
-
-    def shard(self, with_table: bool, n_threads: int | None = None) -> Shard:
-        """Return all users as one shard: with a table if it is requested and fits, or exists already."""
-        with _TABLE_LOCK:
-            if with_table and not self._shard.table.size and self.has_room_for_table(self.data.n_users):
-                trim_memory()  # memory that was freed after reading the data and making the distances
-                table = nearest_item_table(self.geometry, self._shard, n_threads=n_threads)
-                self._shard = replace(self._shard, table=table)
-            return self._shard
-
-    def has_room_for_table(self, n_users: int) -> bool:
-        """Whether the table of a number of users fits the budget."""
-        has_grid = self.measure.space is item_space and self.geometry.grid is not None
-        return has_grid and 2 * self.data.n_items * n_users <= self.table_budget
-
-    def _lists(self, request: Request) -> tuple[Ints, ListsFor]:
+    def _lists(self, users: Ints, items: Ints, k: int) -> tuple[Ints, ListsFor]:
         """Return, for each query, which of its user's lists it has; and a function that makes a user's lists.
 
         One walk over a user's candidates serves all of that user's items: a candidate is skipped when they
         are too far for every item that they rated.
         """
-        users, items, k = request.users, request.items, request.most
-        if items is None:
-            return np.zeros(users.size, np.int64), lambda row, itself: empty_lists(1, k)
         order = np.argsort(users, kind="stable")
         rows, starts, counts = np.unique(users[order], return_index=True, return_counts=True)
         numbers = np.empty(users.size, np.int64)

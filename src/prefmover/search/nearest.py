@@ -95,7 +95,8 @@ def nearest(
         return request.result(search_positions(request))
     asked, seed = 0.95 if recall is None else float(recall), 0 if seed is None else int(seed)
     with open_executor(executor, n_threads) as runs:
-        return request.result(*CandidateSearch(request, asked, seed, runs).run())
+        index = NeighborIndex(request.data)
+        return request.result(*CandidateSearch(index, request, request.users, asked, seed, runs).run())
 
 
 def nearest_to_group(
@@ -251,7 +252,7 @@ def search_positions(request: Request, index: NeighborIndex | None = None) -> Ne
     """
     few = np.unique(request.users).size * request.data.n_users <= FEW_PAIRS
     if request.measure.searches_by_bounds(request.convention) and (request.in_blocks or not few):
-        return (index or NeighborIndex(request.data, request.measure)).search(request)
+        return (index or NeighborIndex(request.data, request.measure)).find(request)
     return exhaustive(request)
 
 

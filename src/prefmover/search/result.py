@@ -41,16 +41,16 @@ class SearchStats:
     Attributes
     ----------
     rwmd, prices, abandoned
-        Pairs ruled out by RWMD, by prices shared by many users, and by dual steps on the pair.
+        Pairs ruled out by RWMD, by prices shared by many pairs, and by dual steps on the pair.
     solved, known
         Pairs whose distance was computed exactly, and pairs for which it had been computed from the other
         side.
     undefined
-        Pairs without a value: a user has no distribution, or the measure needs an overlap.
+        Pairs without a value: one side has no distribution, or the measure needs an overlap.
     pivots
         Simplex steps in all.
     seconds
-        Time by stage, summed over threads: ``table`` (nearest items of every user), ``layout`` (query-major
+        Time by stage, summed over threads: ``table`` (nearest points of every row), ``layout`` (query-major
         distances), ``bounds``, ``exact``. A search among candidates has the time of its tasks instead:
         ``sample`` (the exact search of some queries), ``shortlist``, ``exact``.
     """
@@ -87,7 +87,7 @@ class Recall:
     Attributes
     ----------
     estimate
-        Mean share of the k nearest users that a list has.
+        Mean share of the k nearest that a list has.
     low, high
         95 % confidence interval.
     queries
@@ -197,6 +197,33 @@ class NeighborPositions(Csr):
     def empty(cls, n: int) -> Self:
         """Return n empty lists."""
         return cls(np.zeros(n + 1, np.int64), np.empty(0, np.int64), np.empty(0))
+
+    def cells(self) -> tuple[Ints, Ints]:
+        """Return the row and the rank, from 0, of each entry."""
+        rows = self.rows()
+        return rows, np.arange(len(rows)) - self.indptr[rows]
+
+    def table(self, content: npt.NDArray[Any], empty: Any) -> npt.NDArray[Any]:
+        """Return the content of the entries as (n, longest); ``empty`` where a list is shorter."""
+        out = np.full((len(self), int(self.counts.max(initial=0))), empty, content.dtype)
+        out[self.cells()] = content
+        return out
+
+    def graph(self, itself: Ints, n: int) -> "csr_array":
+        """Return the distances as a sparse (lists, n), sorted by distance in each row.
+
+        The row of a list begins with its query at distance 0, if ``itself`` has its position (-1 if not).
+        """
+        from scipy.sparse import csr_array
+
+        first = itself >= 0
+        indptr = self.indptr + indptr_from_counts(first)
+        indices, data = np.empty(indptr[-1], np.int64), np.zeros(indptr[-1])
+        rest = np.ones(indptr[-1], bool)
+        rest[indptr[:-1][first]] = False
+        indices[~rest], indices[rest] = itself[first], self.neighbors
+        data[rest] = self.values
+        return csr_array((data, indices, indptr), shape=(len(self), n))
 
     def without(self, user: int, k: int) -> Self:
         """Return the lists without one user, each cut to its first k neighbors.
@@ -357,12 +384,12 @@ class Neighbors(Tabular):
     @property
     def ids(self) -> Ids:
         """(n, longest) neighbor ids; None where a list is shorter."""
-        return self._table(None, self.reference[self.neighbors], object)
+        return self._lists.table(self.reference[self.neighbors].astype(object), None)
 
     @property
     def values_table(self) -> Floats:
         """(n, longest) distances or similarities; NaN where a list is shorter."""
-        return self._table(np.nan, self.values, np.float64)
+        return self._lists.table(self.values, np.nan)
 
     def __len__(self) -> int:
         return len(self.users)
@@ -399,7 +426,7 @@ class Neighbors(Tabular):
         """
         import pyarrow as pa
 
-        rows, ranks = self._cells()
+        rows, ranks = self._lists.cells()
         columns: dict[str, Any] = {"user": self.users[rows].tolist()}
         if self.items is not None:
             columns["item"] = self.items[rows].tolist()
@@ -413,33 +440,20 @@ class Neighbors(Tabular):
         the searched users comes first in its own row, at distance 0. scikit-learn's
         ``metric="precomputed"`` relies on it (and removes it where it needs *other* users).
         """
-        from scipy.sparse import csr_array
-
         if self.larger_is_closer:
             raise InputError("a graph needs distances; this measure is a similarity")
-        position = IdIndex("user", self.reference).get(self.users)
-        first = (position >= 0) & (include_self and not self.new)
-        indptr = self.indptr + indptr_from_counts(first)
-        indices, data = np.empty(indptr[-1], np.int64), np.zeros(indptr[-1])
-        rest = np.ones(indptr[-1], bool)
-        rest[indptr[:-1][first]] = False
-        indices[~rest], indices[rest] = position[first], self.neighbors
-        data[rest] = self.values
-        return csr_array((data, indices, indptr), shape=(len(self.users), len(self.reference)))
+        known = IdIndex("user", self.reference).get(self.users)
+        itself = known if include_self and not self.new else np.full(len(known), -1)
+        return self._lists.graph(itself, len(self.reference))
+
+    @property
+    def _lists(self) -> NeighborPositions:
+        return NeighborPositions(self.indptr, self.neighbors, self.values)
 
     def _list(self, k: int) -> NeighborList:
         part = slice(self.indptr[k], self.indptr[k + 1])
         user = self.users[k : k + 1].tolist()[0]
         return NeighborList(user, self.reference[self.neighbors[part]], self.values[part], self.value_name)
-
-    def _table(self, empty: Any, content: npt.NDArray[Any], dtype: Any) -> npt.NDArray[Any]:
-        out = np.full((len(self.users), int(self.counts.max(initial=0))), empty, dtype)
-        out[self._cells()] = content
-        return out
-
-    def _cells(self) -> tuple[Ints, Ints]:
-        rows = np.repeat(np.arange(len(self.users)), self.counts)
-        return rows, np.arange(len(self.neighbors)) - self.indptr[rows]
 
     def _repr_html_(self) -> str:
         lists = [self._list(k)[:5] for k in range(min(SHOWN, len(self)))]

@@ -23,7 +23,6 @@ from prefmover.data.preferences import Preferences
 from prefmover.execution.jit import LazyModule
 from prefmover.execution.memory import has_room, require
 from prefmover.execution.threads import resolve_threads, run, slices
-from prefmover.items.geometry import ItemGeometry
 from prefmover.measures.pmd import GroundMetric, distance_in_64_bits
 from prefmover.search.result import NeighborPositions, SearchStats
 
@@ -240,9 +239,10 @@ class ShardSearch:
             with _TURN:
                 _SCRATCHES.release()  # what this thread has kept is not free otherwise
                 try:
-                    what = f"a search by one user's {sizes[row]:,} ratings"
-                    what += f" among {self.geometry.n_items:,} items"
-                    remedy = "leave ratings of this user out, or compare pairs with pmd"
+                    one, entry, point = self.geometry.words
+                    what = f"a search by one {one}'s {sizes[row]:,} {entry}s"
+                    what += f" among {self.geometry.n_items:,} {point}s"
+                    remedy = f"leave {entry}s of this {one} out, or compare single pairs"
                     require(self._bytes(int(sizes[row])), what, remedy)
                     work(row)
                 finally:
@@ -334,7 +334,7 @@ def _collect(lists: Any, shard: Shard) -> NeighborPositions:
 
 
 def nearest_item_table(
-    geometry: ItemGeometry, shard: Shard, *, n_threads: int | None = None, progress: Progress | None = None
+    geometry: GroundMetric, shard: Shard, *, n_threads: int | None = None, progress: Progress | None = None
 ) -> Table:
     """Return the shard's table: the distance from every item to the nearest of each user's items."""
     assert geometry.grid is not None

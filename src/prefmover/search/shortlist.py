@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -34,9 +34,10 @@ from prefmover.data.preferences import Preferences
 from prefmover.execution.jit import LazyModule
 from prefmover.execution.memory import require
 from prefmover.execution.threads import run
-from prefmover.items.geometry import ItemGeometry
+from prefmover.items.geometry import Ground
 from prefmover.measures.estimates import N_FEATURES
 from prefmover.measures.pmd import distance_in_64_bits
+from prefmover.search.distributed import without_ids
 from prefmover.search.result import NeighborPositions, SearchStats
 from prefmover.search.shard import NO_TABLE, Scratches, Shard, empty_lists
 
@@ -107,7 +108,7 @@ class Embedding:
         return np.asarray(np.sqrt(squares) * self.step, np.float64)
 
 
-def embed(everyone: Preferences, geometry: ItemGeometry, seed: int) -> Embedding:
+def embed(everyone: Preferences, geometry: Ground, seed: int) -> Embedding:
     """Return the vectors of all users."""
     from scipy.sparse import csr_array
 
@@ -119,9 +120,7 @@ def embed(everyone: Preferences, geometry: ItemGeometry, seed: int) -> Embedding
     return Embedding.from_vectors(np.ascontiguousarray(vectors, np.float32), everyone.total > 0)
 
 
-def _item_vectors(
-    geometry: ItemGeometry, rated: Ints, random: np.random.Generator
-) -> npt.NDArray[np.float32]:
+def _item_vectors(geometry: Ground, rated: Ints, random: np.random.Generator) -> npt.NDArray[np.float32]:
     """Return a vector for each item: its own, projected if it is long; else its distances to some items."""
     if geometry.vectors is None:
         likely = rated > 0
@@ -130,6 +129,8 @@ def _item_vectors(
         return np.ascontiguousarray(geometry.block(chosen, None).T, np.float32)
     vectors = geometry.vectors
     d, missing = vectors.shape[1], ~vectors.any(axis=1)
+    if geometry.vector_metric == "euclidean":  # at the scale of the others; no point lacks a direction
+        vectors, missing = vectors / (np.abs(vectors).max(initial=0.0) or 1.0), np.zeros(len(vectors), bool)
     if d > MOST_DIMENSIONS:
         # Whole numbers, whose sums are exact in any order: the same embedding on every machine.
         signs = random.choice([-1.0, 1.0], (d, MOST_DIMENSIONS))
@@ -152,23 +153,21 @@ def nearest_vectors(scores: npt.NDArray[np.int32], m: int) -> Ints:
 class Population:
     """All users and the distances between items, as tasks read them."""
 
-    geometry: ItemGeometry
+    geometry: Ground
     shard: Shard
     embedding: Embedding
     vectors: npt.NDArray[np.float32] | None  # of the items; None if the distances are there
     logs: Floats  # logarithms of the users' numbers of items
 
     @classmethod
-    def from_preferences(cls, everyone: Preferences, geometry: ItemGeometry, seed: int) -> Population:
+    def from_preferences(cls, everyone: Preferences, geometry: Ground, seed: int) -> Population:
         """Return all users."""
         vectors = None
-        if geometry.grid is None and geometry.vectors is not None:
+        if geometry.grid is None and geometry.vectors is not None and geometry.vector_metric == "right angle":
             vectors = geometry.vectors.astype(np.float32)
         logs = frozen(np.log(np.maximum(everyone.counts, 1)))
         embedding, shard = embed(everyone, geometry, seed), Shard.from_preferences(everyone)
-        # Ids stay here: tasks know items and users by position.
-        geometry = replace(geometry, items=np.arange(geometry.n_items))
-        return cls(geometry, shard, embedding, vectors, logs)
+        return cls(without_ids(geometry), shard, embedding, vectors, logs)
 
 
 class Comparison:
@@ -192,8 +191,9 @@ class Comparison:
         edges = np.concatenate(([0], np.flatnonzero(np.diff(number)) + 1, [chosen.size]))
         for first, last in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
             need = entry_bytes * width * (self.items.size + int(lengths[first:last].sum()))
-            what = f"a table between users of {self.items.size:,} and up to {lengths.max():,} items"
-            require(need, what, "leave ratings of these users out")
+            row, entry, point = self.geometry.words
+            what = f"a table between {row}s of {self.items.size:,} and up to {lengths.max():,} {point}s"
+            require(need, what, f"leave {entry}s of these {row}s out")
             yield slice(first, last)
 
     def local(self, chosen: Ints, exact: bool) -> tuple[Any, Any, Any]:
@@ -231,7 +231,10 @@ class Comparison:
         geometry, vectors, width = self.geometry, self.population.vectors, coarse.shape[1]
         if vectors is None:
             coarse[:, self.items.size :] = _bounds.FARTHEST
-            _candidates.lay_out_grid(geometry.grid, items, self.items, coarse)
+            if geometry.grid is not None:
+                _candidates.lay_out_grid(geometry.grid, items, self.items, coarse)
+            else:
+                coarse[:, : self.items.size] = geometry.units(items, self.items) >> _bounds.COARSE_BITS
             return
         turned, cosine = np.empty((vectors.shape[1], width), np.float32), np.empty(width, np.float32)
         unit = geometry.unit * _bounds.COARSE

@@ -1,0 +1,11 @@
+from prefmover.ot.certificate import Certificate as Certificate
+from prefmover.ot.certificate import Prices as Prices
+from prefmover.ot.problem import TransportProblem as TransportProblem
+from prefmover.ot.sinkhorn import Sinkhorn as Sinkhorn
+from prefmover.ot.sinkhorn import sinkhorn as sinkhorn
+from prefmover.ot.solve import Plan as Plan
+from prefmover.ot.solve import Transport as Transport
+from prefmover.ot.solve import transport as transport
+from prefmover.search.points import Nearest as Nearest
+from prefmover.search.points import NeighborIndex as NeighborIndex
+from prefmover.search.transformer import NeighborsTransformer as NeighborsTransformer
