@@ -1,10 +1,12 @@
 """Batches of random problems. Each has its own seed, so any one can be run again alone."""
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from prefmover.errors import InputError, PrefmoverError
 from prefmover.measures import pairwise
 from prefmover.measures.pmd import pmd
+from prefmover.ot import NeighborIndex as NeighborIndexOfHistograms
 from prefmover.ot import transport
 from prefmover.search import NeighborIndex
 from prefmover.search.index import Request
@@ -111,6 +113,29 @@ def _search(rng, tally, largest):
                 tally.fail(
                     f"{name}, k {k}, radius {radius!r}, {n_threads} threads, {data.geometry!r}: differs"
                 )
+    _histograms(rng, tally, k)
+
+
+def _histograms(rng, tally, k):
+    """Compare searches of histograms, by each kind of ground metric, with all distances."""
+    n, m = rng.integers(2, 40, 2).tolist()
+    weights = rng.integers(0, 4, (n, m)) * (rng.random((n, m)) < rng.random())
+    weights[np.arange(n), rng.integers(0, m, n)] += 1
+    X = rng.normal(size=(m, 3)) if rng.random() < 0.5 else rng.integers(1, 4, (m, 3)).astype(float)
+    for metric in ("euclidean", "angle", lambda a, b: cdist(a, b, "cityblock"), cdist(X, X, "sqeuclidean")):
+        index = NeighborIndexOfHistograms(weights, None if isinstance(metric, np.ndarray) else X, metric)
+        away = index.pairwise(n_threads=1)
+        radius = float(rng.choice(away.ravel()))
+        np.fill_diagonal(away, np.inf)
+        order = np.argsort(away, axis=1, kind="stable")[:, : min(k, n - 1)]
+        for n_threads in (1, 2):
+            near, inside = index.nearest(k, n_threads=n_threads), index.within(radius, n_threads=n_threads)
+            tally.searches += 2
+            same = np.array_equal(near.indices, order)
+            same &= np.array_equal(near.distances, np.take_along_axis(away, order, axis=1))
+            same &= np.array_equal(inside.counts, (away <= radius).sum(axis=1))
+            if not same:
+                tally.fail(f"{index!r}, k {k}, radius {radius!r}, {n_threads} threads: differs")
 
 
 def _compare(value, p, q, cost, top, tally, where):
