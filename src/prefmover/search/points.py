@@ -140,11 +140,11 @@ class NeighborIndex:
 
     Notes
     -----
-    **What is exact.** Ground distances are rounded *up* to whole multiples of ``unit``: by one unit and a 256th
-    of it at most. Weights become whole numbers: exactly if those of a row are multiples of 10⁻⁶ or of 2⁻²⁰ and
-    few enough, else each share is correct within 10⁻⁹. For these numbers, a distance is the exact minimum,
-    rounded once, and neighbors are the nearest ones, with ties in the order of the rows. Threads and executors
-    change nothing.
+    **What is exact.** Ground distances are rounded *up* to whole multiples of ``unit``: by one unit and a
+    256th of it at most. Weights become whole numbers: exactly if those of a row are multiples of 10⁻⁶ or of
+    2⁻²⁰ and few enough, else each share is correct within 10⁻⁹. For these numbers, a distance is the exact
+    minimum, rounded once, and neighbors are the nearest ones, with ties in the order of the rows. Threads and
+    executors change nothing.
 
     **What a ground distance must be.** Finite, not negative, symmetric, and 0 from a point to itself;
     anything else is an error that names the points. The triangle inequality is *not* needed: no bound of the
