@@ -5,27 +5,34 @@ request as soon as it has the last response. Users, items and ratings are random
 comes from the cache.
 
     python benchmarks/bench_server.py                          cinema, and ml-1m where PREFMOVER_DATA has it
-    python benchmarks/bench_server.py --datasets cinema --seconds 2 --guests 200
+    python benchmarks/bench_server.py --datasets cinema --seconds 2 --guests 200 --export ''
     python benchmarks/bench_server.py --model-folder FOLDER    a model saved by `prefmover fit`
 
-The model of a data set is fitted the first time, which takes a while for ml-1m, and stored. After that, all takes
-some ten minutes. The first model also answers 10,000 guests who are all different, to see whether memory grows, and
-Chromium opens the explorer's pages.
+The model of a data set is fitted the first time, which takes minutes for ml-1m and lastfm, and stored. After that,
+the service takes some ten minutes, and the export about as long. The first model also answers 10,000 guests who
+are all different, to see whether memory grows, and Chromium opens the explorer's pages.
 """
 
 import asyncio
 import json
 import math
+import os
 import random
 import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from bench import arguments, publish, table
+from bench import arguments, dataset, publish, table
 from paint import paint, painted
+from prefmover import Recommender
+from prefmover.model import cache
+from prefmover.server.served import ServedModel
+from prefmover.server.site import export_site
 
 CLIENTS = (1, 8, 32)
 GUEST_CLIENTS = 4
@@ -224,8 +231,25 @@ def numbers(some: list[Timing]) -> list[str]:
     return [percentile(times, 0.5), percentile(times, 0.99), failed]
 
 
+def exported(name: str) -> list[Any]:
+    """Return the parts of a section: how long an export of the explorer takes, and how large it is."""
+    if not name:
+        return []
+    print("exporting", name, file=sys.stderr)
+    data = dataset(name)
+    served = ServedModel(cache.fit_once(Recommender(), data))
+    with TemporaryDirectory() as folder:
+        begin, used = time.perf_counter(), time.process_time()
+        size = export_site(served, Path(folder))
+        row = [f"{name} ({data.n_users:,} users, {data.n_items:,} items)", f"{size / 1e6:,.0f}"]
+        row += [f"{time.perf_counter() - begin:,.0f}", f"{time.process_time() - used:,.0f}"]
+    lead = "The explorer as a folder of files (`prefmover export-site`), the model fitted before:"
+    return [lead, table(["data", "MB", "s", "CPU s"], [row])]
+
+
 def main() -> None:
-    options = arguments(__doc__, seconds=15.0, guests=10_000, model_folder="")
+    export = "lastfm" if os.environ.get("PREFMOVER_DATA") else "cinema"
+    options = arguments(__doc__, seconds=15.0, guests=10_000, export=export, model_folder="")
     sources = [
         ("--dataset", name)
         for name in ["cinema", *(n for n in options.datasets if n not in ("cinema", "ml-100k"))]
@@ -268,6 +292,7 @@ def main() -> None:
         f"Recommendations with reasons for a guest ({RATINGS} ratings), {GUEST_CLIENTS} clients:",
         table(["model", "requests", "p50, ms", "p99, ms", "errors", "target, p50"], guests),
         *painted(paints),
+        *exported(options.export),
     ]
     publish("server", "Service", parts, options)
 
