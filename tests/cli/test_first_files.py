@@ -1,4 +1,4 @@
-"""Five files as people export them, made here, from the file to ten recommendations."""
+"""Six files as people export them, made here, from the file to ten recommendations."""
 
 import csv
 import json
@@ -70,11 +70,22 @@ def halves(path):
     write(path, ("reader", "book", "review", "My Rating"), rows)
 
 
+def titles(path):
+    """Write JSON Lines of titles, as on a page of one's own films, with a text beside some."""
+    rows = [
+        {"Date": "2024-01-10", "Name": f"Film {item}", "Year": 1950 + item, "Member": f"mém{user}",
+         "Rating": 0.5 + round(9 * liking) / 2} | ({"Review": "fine"} if user % 2 else {})
+        for user, item, liking, _ in rated()
+    ]  # fmt: skip
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+
+
 FILES = {
     "wide": (wide, ("-i", "data.csv"), "c3", ("'customer_id'", "'product_id'", "'category'", "'body type'")),
     "clicks": (clicks, (), "v3", ("'visitorid'", "'itemid'")),
     "plays": (plays, (), "3", ("'steam id'", "'Game Title'", "'Hours'")),
     "hundred": (hundred, (), "u3", ("'User'", "'Album'", "'Score'", 100)),
+    "titles": (titles, (), "mém3", ("'Member'", "'Name'", "'Rating'", "'Review'", 0.5, 5)),
     "halves": (halves, (), "reader 3", ("'reader'", "'book'", "'My Rating'", "'review'", 0.5, 5)),
 }
 

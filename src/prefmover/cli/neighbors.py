@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from time import process_time
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from prefmover._format import counted, duration
+from prefmover._format import counted
 from prefmover.cli import Opt
 from prefmover.cli.options import (
     Convention,
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from prefmover.search import NeighborList, Neighbors
 
 LARGE = 50_000  # users beyond which an exact search of all of them takes hours
-TRIED = 5
 EXAMPLES = (
     "prefmover neighbors --dataset cinema --user petra-h -n 5",
     "prefmover neighbors --dataset cinema --user petra-h --user ada-b --together",
@@ -92,8 +90,9 @@ def neighbors(
         return _shown_group(data, users, group, n)
     in_parts = people.all_users and searches_by_bounds
     parts = file.with_name(f"{file.name}.parts") if file and in_parts else None
-    if in_parts and method == "exact":
-        _announce_cost(data, n)
+    if in_parts and method == "exact" and data.n_users >= LARGE:
+        pairs = f"{data.n_users * (data.n_users - 1):,} pairs of users"
+        note(f"exact neighbors of {pairs}; --method candidates finds most of them in a fraction of the time")
     new = guest_ratings(data.ratings, guest, data.ratings.user_index.free_name("guest")) if guest else None
     options: dict[str, Any] = {"recall": recall, "seed": seed} if method == "candidates" else {}
     with (
@@ -123,38 +122,6 @@ def _check_method(method: str, recall: float | None, all_users: bool) -> None:
         raise InputError("--method candidates is for --all; a few users are searched exactly in seconds")
     if method == "exact" and recall is not None and not STATE.is_from_file("recall"):
         raise InputError("--recall is for --method candidates; the exact search finds all neighbors")
-
-
-def _announce_cost(data: Dataset, k: int) -> None:
-    """Note what an exact search of many users takes, extrapolated from a few queries.
-
-    Users are sorted by their number of ratings, and the queries are taken at equal steps: the user with more
-    ratings than a tenth of the others, than three tenths, and so on. The model of time is linear: a query
-    without ratings would take half as long as one with the mean number.
-    """
-    import numpy as np
-
-    from prefmover.search import NeighborIndex
-
-    if data.n_users < LARGE:
-        return
-    with progress("trying a few users"):
-        index, lengths = NeighborIndex(data), data.preferences.counts
-        order = np.argsort(lengths, kind="stable")
-        tried = order[((np.arange(TRIED) + 0.5) / TRIED * order.size).astype(np.int64)]
-        ids = data.ratings.users[tried].tolist()
-        index.nearest(ids[:1], k, n_threads=1)  # compiles
-        start = process_time()  # not that of other processes
-        for user in ids:
-            index.nearest([user], k, n_threads=1)
-        taken = process_time() - start
-    weight = lengths + max(float(lengths.mean()), 1.0)
-    seconds = taken * float(weight.sum() / weight[tried].sum())
-    note(
-        f"exact neighbors of {data.n_users:,} users: {data.n_users * (data.n_users - 1):,} pairs, about "
-        f"{duration(seconds)} on one core (estimated from {TRIED} users); --method candidates finds most of "
-        "them in a fraction of that"
-    )
 
 
 def _shown(
