@@ -383,11 +383,11 @@ def find_column(name: str, names: Sequence[str], role: str, file: str = "the tab
     prefmover.errors.InputError: the table has no column 'user'; is it 'Taster'? Then pass user='Taster'
     (columns: 'Taster', 'Wine', 'Score')
     """
-    from rapidfuzz import fuzz
-
     count = list(names).count(name)
     if count == 1:
         return list(names).index(name)
+    from rapidfuzz import fuzz
+
     listed = ", ".join(repr(one[:SHOWN_LETTERS]) for one in names[:SHOWN]) or "none"
     if len(names) > SHOWN:
         listed += f", and {len(names) - SHOWN:,} more"

@@ -166,12 +166,12 @@ class Catalog:
         >>> Catalog.from_items({7: "Alien", 9: "Fargo"}).labels
         ['Alien', 'Fargo']
         """
-        import narwhals as nw
-
         if isinstance(items, Catalog):
             return items
         if isinstance(items, Mapping):
             return cls(list(items), _titles(items, map(_value, items.values())))
+        import narwhals as nw
+
         try:
             frame: Any = nw.from_native(items, eager_only=True)
         except TypeError:
