@@ -7,12 +7,14 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from prefmover.evaluation import Experiment, run_experiment
 from prefmover.execution import RayExecutor
 from prefmover.model import KNNRecommender, batch
+from prefmover.ot import NeighborIndex as NeighborIndexOfHistograms
 from prefmover.search import nearest
 from prefmover.search.candidates import CandidateSearch
 from prefmover.search.index import Request
@@ -125,6 +127,17 @@ def test_candidates_are_the_same_when_a_node_is_lost(cluster, executor, index, t
     cluster.wait_for_nodes()
     again = nearest(index.data, 7, method="candidates", recall=0.9, checkpoint=tmp_path)  # resumed on threads
     assert_same(again, here)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "angle"])
+def test_histograms_are_searched_on_a_cluster(executor, metric):
+    rng = np.random.default_rng(6)
+    weights = rng.integers(0, 3, (90, 40)) * (rng.random((90, 40)) < 0.3)
+    weights[:, 0] += 1
+    index = NeighborIndexOfHistograms(weights, rng.normal(size=(40, 3)), metric)
+    here, there = index.nearest(5), index.nearest(5, executor=executor)
+    assert_same(there, here)
+    assert executor.summary.tasks > 1
 
 
 def test_an_evaluation_survives_the_loss_of_a_node(cluster, executor, tmp_path):
