@@ -329,6 +329,27 @@ def speed() -> str:
     return table(["job", "result"], rows)
 
 
+def where_time_goes() -> str:
+    """Return what jobs take, and the shares of their stages, or of the steps that rule pairs out."""
+    stages = ("settings of the ranking", "rating side", "ranking side", "distances to landmarks")
+    steps = {"RWMD": "RWMD", "prices": "shared prices", "abandoned": "dual steps", "solved": "solved"}
+    rows = []
+    for data in ("ml-100k", "ml-1m", "synthetic"):
+        seconds = {stage: float(measured("fit", data, stage)) for stage in ("fit, s", *stages)}
+        shares = [f"{stage} {seconds[stage] / seconds['fit, s']:.0%}" for stage in stages]
+        rows.append([f"fit of the default model, {data}", f"{seconds['fit, s']:.1f} s", ", ".join(shares)])
+    for data in ("ml-100k", "ml-1m"):
+        job, under = ALL.format("2 threads"), f"### {data}"
+        found = [f"{name} {measured('search', job, step, under)}" for step, name in steps.items()]
+        taken = measured("search", job, "s", under)
+        rows.append([f"10 nearest of all users, {data}", f"{taken} s", f"pairs: {', '.join(found)}"])
+    problems = ("random, 5 x 5", "random, 100 x 100", "ml-1m, 2,000 random pairs")
+    rows += [[f"one pair: {one}", f"{measured('pair', one, 'ours, µs')} µs", ""] for one in problems]
+    answers = {"a list with reasons": "known user, ms", "that of a guest": "guest, ms"}
+    rows += [[f"{one}, ml-1m", f"{measured('fit', 'ml-1m', key)} ms", ""] for one, key in answers.items()]
+    return table(["job", "takes", "of which"], rows)
+
+
 # Code
 
 
@@ -352,6 +373,7 @@ BLOCKS: dict[str, Callable[..., str]] = {
     "benchmark": section,
     "targets": targets,
     "speed": speed,
+    "where-time-goes": where_time_goes,
 }
 VALUES: dict[str, Callable[..., str]] = {
     "lowest": lowest,

@@ -1,6 +1,8 @@
 import importlib
 import json
 import logging
+import os
+import subprocess
 import sys
 import warnings
 from types import SimpleNamespace
@@ -216,6 +218,16 @@ def test_doctor(run, monkeypatch, tmp_path):
     assert found["data"]["installed"]["ml-100k"] == str(tmp_path / "ml-100k")
     assert found["versions"]["numpy"]
     assert found["kernels"]["writable"]
+
+
+def test_doctor_compiles(tmp_path):
+    env = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-m", "prefmover.cli", "--quiet", "doctor", "--warm", "--json"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    compiled = {file.name.split(".")[0] for file in tmp_path.rglob("*.nbi")}
+    assert {"_pmd", "_estimates", "_sparse_sums", "_cascade"} <= compiled
+    assert json.loads(done.stdout)["kernels"]["compiled"] == len(list(tmp_path.rglob("*.nbc")))
 
 
 def test_doctor_says_what_is_missing(run, monkeypatch, tmp_path):

@@ -54,9 +54,7 @@ def test_distances_have_the_same_bits(seed):
     u = n - 1
     row = p.indices[p.indptr[u] : p.indptr[u + 1]]
     costs = _pmd.ItemCosts(geometry.grid, row, geometry.unit, True)
-    compiled, plain = both(
-        _pmd.distances_from, (u, np.arange(n), everyone, costs, _pmd.pair_scratch(8, 8)), np.empty(n)
-    )
+    compiled, plain = both(_pmd.distances_from, (u, np.arange(n), everyone, costs, 8), np.empty(n))
     np.testing.assert_array_equal(compiled[1][0], plain[1][0])
 
 

@@ -404,15 +404,19 @@ def test_reduce_pair_and_gather():
     assert reduce(True) == ([1, 3], [4, 4], [20, 30], [4, 4])
     assert reduce(False) == ([1, 3, 5], [8, 4, 4], [10, 20, 30], [4, 4, 8])
     grid = np.arange(20, dtype=np.int32).reshape(5, 4)
-    buffer = np.empty(12, np.int32)
     rows, columns = np.array([4, 0], np.int32), np.array([3, 1], np.int32)
-    assert _pmd.gather(grid, rows, columns, 2, 2, buffer).tolist() == [[19, 17], [3, 1]]
-    everything = np.arange(4, dtype=np.int32)
-    assert _pmd.gather(grid, rows, everything, 2, 4, buffer).tolist() == grid[[4, 0]].tolist()
-    assert _pmd.gather_turned(grid, rows, columns, 2, 2, buffer).tolist() == [[19, 3], [17, 1]]
-    many = np.arange(40, dtype=np.int32) % 5  # more than are turned at a time
-    turned = _pmd.gather_turned(grid, many, columns, 40, 2, np.empty(80, np.int32))
-    assert turned.tolist() == grid[np.ix_(many, columns)].T.tolist()
+    everything, many = np.arange(4, dtype=np.int32), np.arange(40, dtype=np.int32) % 5
+
+    def block(gather, lines, of, n, m):
+        c = np.empty((n, m), np.int32)
+        gather(grid, lines, of, c)
+        return c.tolist()
+
+    assert block(_pmd.gather, rows, columns, 2, 2) == [[19, 17], [3, 1]]
+    assert block(_pmd.gather, rows, everything, 2, 4) == grid[[4, 0]].tolist()
+    assert block(_pmd.gather_turned, rows, columns, 2, 2) == [[19, 3], [17, 1]]
+    turned = block(_pmd.gather_turned, many, columns, 2, 40)  # more than are turned at a time
+    assert turned == grid[np.ix_(many, columns)].T.tolist()
     assert _pmd.as_distance(3, 2**27, 7, 0.5) == (3 * 2**28 + 2**27) / 7 * 0.5
 
 

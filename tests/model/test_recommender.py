@@ -1,6 +1,7 @@
 """Recommender: the contract with every measure, and its own parameters."""
 
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
@@ -30,6 +31,20 @@ class TestKernel(ModelContract):
             for part in why.contributions:
                 assert part.value != 0
                 assert part.value == pytest.approx(part.weight * part.residual, abs=1e-12)
+
+
+def test_a_fit_keeps_blas_on_one_thread(data):
+    threads = []
+
+    def progress(done, total):
+        libraries = [one for one in threadpool_info() if one["user_api"] == "blas"]
+        threads.extend(one["num_threads"] for one in libraries if done < total)
+
+    with threadpool_limits(2, user_api="blas"):
+        before = {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+        Recommender().fit(data, progress=progress)
+        assert before == {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+    assert set(threads) == ({1} if before else set())
 
 
 def test_settings(data):

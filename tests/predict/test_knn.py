@@ -49,7 +49,7 @@ def test_all_k_are_each_k(data, measure, among):
     for column, k in enumerate(ks):
         one = KNNRecommender(measure, k, neighborhood=among).fit(data).predictor_.predict(users, items)
         assert every.values[:, column].tolist() == one.values.tolist()
-        assert every.n_neighbors[:, column].tolist() == one.n_neighbors.tolist()
+        assert every.n_neighbors[:, column].tolist() == one.count_neighbors().tolist()
     assert (np.diff(every.used, axis=1) >= 0).all()
 
 

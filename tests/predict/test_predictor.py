@@ -17,14 +17,16 @@ def test_clip():
 
 
 def test_how_predicted():
-    codes = how_predicted(np.array([0, 0, 0, -1, -1]), np.array([1, 1, -1, 1, -1]), np.array([3, 0, 0, 0, 0]))
+    codes = how_predicted(
+        np.array([0, 0, 0, -1, -1]), np.array([1, 1, -1, 1, -1]), np.array([3, 0, 0, 0, 0]) > 0
+    )
     assert [HOW[code] for code in codes] == list(HOW)
 
 
 @pytest.fixture
 def predictions():
     columns = np.array([3.5, 5]), np.array([3.0, 4]), np.array([0, 1], np.int8)
-    return Predictions(["ann", 7], ["x", "y"], *columns, np.array([False, True]), np.array([1, 0]))
+    return Predictions(["ann", 7], ["x", "y"], *columns, np.array([False, True]), np.array([1, 0]).copy)
 
 
 def test_predictions_are_a_table(predictions):

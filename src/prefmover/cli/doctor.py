@@ -6,9 +6,10 @@ import os
 import platform
 import re
 from importlib import metadata
-from typing import Any
+from typing import Annotated, Any
 
-from prefmover.cli.terminal import Output
+from prefmover.cli import Opt
+from prefmover.cli.terminal import Output, progress
 from prefmover.datasets.registry import SOURCES
 from prefmover.errors import InputError, install_command
 
@@ -18,8 +19,12 @@ FOR_DEVELOPERS = ("test", "lint", "docs", "dist", "fuzz")
 EXAMPLES = ("prefmover doctor", "prefmover doctor --json")
 
 
-def doctor() -> Output:
+def doctor(
+    warm: Annotated[bool, Opt("Compile now what the first large job would compile.", "--warm")] = False,
+) -> Output:
     """Show versions, threads, caches and data sets, and how to install what is missing."""
+    if warm:
+        _compile()
     from prefmover.datasets.folders import data_folders, find
     from prefmover.execution.threads import resolve_threads
 
@@ -60,6 +65,20 @@ def doctor() -> Output:
         "healthy": None not in versions.values() and kernels["writable"],
     }
     return Output(report, _lines(report), exit_code=0 if report["healthy"] else 1)
+
+
+def _compile() -> None:
+    """Compile what fits, lists and searches need, by doing some of each."""
+    from prefmover.datasets.synthesis import synthetic
+    from prefmover.execution import jit
+    from prefmover.model import Recommender
+
+    jit.interpret_nothing()
+    with progress("compiling") as callback:
+        model = Recommender().fit(synthetic(400, 120, ratings=(10, 30)), progress=callback)
+        model.neighbors(0, 5)
+        model.recommend(model.guest({0: 5.0, 1: 3.0}))
+        model.recommend_all(5)
 
 
 def requirements() -> dict[str, list[str]]:

@@ -1,12 +1,13 @@
-"""Threads over blocks of work: one driver for every kernel that runs without the GIL.
+"""Threads over blocks of work, one driver for all kernels that run without the GIL; and the threads of BLAS.
 
 ``work(block)`` computes a block and writes its part of the result. So the result does not depend on the
 number of threads or on the order in which blocks end.
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from itertools import islice
 from operator import index
 from typing import TypeVar
@@ -35,6 +36,20 @@ def resolve_threads(n_threads: int | None) -> int:
             argument="n_threads",
         )
     return number
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep BLAS on the thread that calls it.
+
+    Threads of OpenBLAS wait for each other in busy loops. Beside another job, most of their time is spent
+    there. Besides, the last bits of a product depend on how many threads share it. Setting the limit takes
+    about a millisecond.
+    """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="blas"):
+        yield
 
 
 def slices(n: int, size: int) -> list[slice]:

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from prefmover.execution.jit import kernel
+from prefmover.execution.jit import allocating_kernel, kernel
 
 # Above this cosine the angle is computed from the chord, because arccos would lose digits.
 NEARLY_PARALLEL = 1.0 - 1e-3
@@ -18,7 +18,7 @@ SLACK = 2.0**-8
 STRIP = 512  # columns at a time
 
 
-@kernel
+@allocating_kernel
 def angle_grid(rows, columns, vectors, transposed, unit, most, out):
     """Fill out[a, b] = ⌈angle(rows[a], columns[b]) / unit + slack⌉, or ``most`` if it is less.
 
@@ -73,7 +73,7 @@ def chord(vectors, i, j, d, opposite):
     return -1.0 if equal else math.pi - angle if opposite else angle
 
 
-@kernel
+@allocating_kernel
 def euclidean_grid(rows, columns, vectors, transposed, unit, most, out):
     """Fill out[a, b] = ⌈|x - y| / unit + slack⌉ for the vectors of rows[a] and columns[b]; 0 for equal ones.
 

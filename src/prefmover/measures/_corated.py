@@ -9,7 +9,7 @@ the query itself.
 
 import numpy as np
 
-from prefmover.execution.jit import kernel
+from prefmover.execution.jit import allocating_kernel, kernel
 from prefmover.measures._pmd import product
 
 
@@ -43,7 +43,7 @@ def cosine(xy, xx, yy):
     return min(1.0, max(-1.0, value))
 
 
-@kernel
+@allocating_kernel
 def cosine_rows(starts, stops, items, a, begins, indptr, others, b, out):
     """Fill out[k, v] with Σab / sqrt(Σa² Σb²) over co-rated items; NaN where the denominator is 0."""
     sums = np.empty((out.shape[1], 3))
@@ -61,7 +61,7 @@ def cosine_rows(starts, stops, items, a, begins, indptr, others, b, out):
             out[k, v] = cosine(sums[v, 0], sums[v, 1], sums[v, 2])
 
 
-@kernel
+@allocating_kernel
 def whole_pearson_rows(starts, stops, items, a, begins, indptr, others, b, out):
     """Fill out[k, v] as :func:`pearson_rows`, for integers, whose sums are exact in one pass."""
     sums = np.empty((out.shape[1], 6))
@@ -83,7 +83,7 @@ def whole_pearson_rows(starts, stops, items, a, begins, indptr, others, b, out):
             out[k, v] = cosine(n * xy - x * y, n * xx - x * x, n * yy - y * y)
 
 
-@kernel
+@allocating_kernel
 def pearson_rows(starts, stops, items, a, begins, indptr, others, b, out):
     """Fill out[k, v] with the correlation of the co-rated ratings, centered on their two means.
 
@@ -138,7 +138,7 @@ def difference_rows(starts, stops, items, a, begins, indptr, others, b, out, n_o
                 count[v] += 1.0
 
 
-@kernel
+@allocating_kernel
 def pss_rows(starts, stops, items, a, begins, indptr, others, b, levels, means, middle, out, n_out):
     """Fill out[k, v] with Σ PSS(a, b, μ_i) over co-rated items and n_out[k, v] with their number.
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from prefmover.execution.jit import kernel
+from prefmover.execution.jit import allocating_kernel, kernel
 
 INDEPENDENT = 1e-16  # a column whose squared length shrinks to less than this share depends on others
 
@@ -48,7 +48,7 @@ def expected(indptr, items, share, nearest, out):
                 out[a, k] += p * row[k]
 
 
-@kernel
+@allocating_kernel
 def nearest_by_cosines(indptr, at, cosines, one, out):
     """Set out[x, k] = the least angle between item x and the items of user k; 0 for a user without items.
 
@@ -91,7 +91,7 @@ def features(forward, backward, angle, log_a, log_b, f):
     f[11], f[12], f[13], f[14] = high * angle, few * many, high * few, angle * few
 
 
-@kernel
+@allocating_kernel
 def mean_directions(indptr, items, share, vectors, length, out):
     """Set out[a] to the direction of Σ_x p_a(x) vectors[x] as a vector of whole numbers of this length."""
     d = vectors.shape[1]
@@ -110,7 +110,7 @@ def mean_directions(indptr, items, share, vectors, length, out):
                 out[a, k] = np.rint(total[k] * scale)
 
 
-@kernel
+@allocating_kernel
 def squared_lengths(vectors):
     """Return the squared lengths of vectors of whole numbers."""
     out = np.zeros(vectors.shape[0])
@@ -142,7 +142,7 @@ def angle(aa, bb, ab):
     return small if least <= most else math.pi - small
 
 
-@kernel
+@allocating_kernel
 def design(a, b, bound, means, logs, out):
     """Set out[n] to the features of the pair of users a[n], b[n]; ``bound`` has R of all users."""
     sizes = squared_lengths(means)
@@ -155,7 +155,7 @@ def design(a, b, bound, means, logs, out):
         features(np.float64(bound[u, v]), np.float64(bound[v, u]), apart, logs[u], logs[v], out[n])
 
 
-@kernel
+@allocating_kernel
 def least_squares(X, y):
     """Return the coefficients c with the least |Xc - y|, by Gram and Schmidt's method in a fixed order.
 
@@ -197,7 +197,7 @@ def inner_product(x, y):
     return total
 
 
-@kernel
+@allocating_kernel
 def times(X, c):
     """Return Xc, each row added from the first to the last."""
     out = np.empty(X.shape[0])
@@ -206,7 +206,7 @@ def times(X, c):
     return out
 
 
-@kernel
+@allocating_kernel
 def estimate(coefficients, largest, forward, backward, inner, size_a, size_b, log_a, log_b, out):
     """Set out[a, b] to the estimated distance, from the lower bound up to the largest item distance.
 

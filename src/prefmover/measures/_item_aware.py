@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from prefmover.execution.jit import kernel
+from prefmover.execution.jit import allocating_kernel, kernel
 
 
-@kernel
+@allocating_kernel
 def husm_rows(starts, stops, items, codes, similarity, factor, lift, lift_t, indptr, cells, out):
     """Add to out[k, v] the sum Σ_i Σ_j s(i, j) PSS(r_ui, r_vj) over u's items i and v's items j.
 

@@ -17,11 +17,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from prefmover.execution.jit import kernel
+from prefmover.execution.jit import allocating_kernel, kernel
 from prefmover.ot._dual import copy
-from prefmover.ot._simplex import LIMB_BITS, OPTIMAL, STEPS, Workspace, solve, workspace
+from prefmover.ot._simplex import LIMB_BITS, OPTIMAL, STEPS, solve, workspace
 
-__all__ = ["STEPS", "ItemCosts", "PairScratch", "UserMasses", "distances_from", "pair_scratch", "product"]
+__all__ = ["STEPS", "ItemCosts", "UserMasses", "distances_from", "product"]
 
 
 class UserMasses(NamedTuple):
@@ -42,27 +42,7 @@ class ItemCosts(NamedTuple):
     cancel: bool  # whether mass that both users have on an item stays there: d is a metric
 
 
-class PairScratch(NamedTuple):
-    """Arrays for the transport problem of one pair, allocated once for many pairs."""
-
-    rows: npt.NDArray[np.int32]
-    columns: npt.NDArray[np.int32]
-    p: npt.NDArray[np.int64]
-    q: npt.NDArray[np.int64]
-    buffer: npt.NDArray[np.int32]
-    w: Workspace
-
-
-def pair_scratch(n: int, m: int) -> PairScratch:
-    """Return scratch for a query of m items against users of up to n items."""
-    return PairScratch(
-        rows=np.empty(n + 1, np.int32),
-        columns=np.empty(m + 1, np.int32),
-        p=np.empty(n + 1, np.int64),
-        q=np.empty(m + 1, np.int64),
-        buffer=np.empty(max(n * m, 1), np.int32),
-        w=workspace(n + 1, m + 1),
-    )
+new_workspace = allocating_kernel(workspace)
 
 
 @kernel
@@ -101,9 +81,9 @@ def reduce_pair(items_v, mass_v, total_v, items_u, columns_u, mass_u, total_u, c
 
 
 @kernel
-def gather(distance, rows, columns, n, m, buffer):
-    """Return the (n, m) block of distances as a contiguous view of the buffer."""
-    c = buffer[: n * m].reshape(n, m)
+def gather(distance, rows, columns, c):
+    """Set c to the block of distances."""
+    n, m = c.shape
     if m == distance.shape[1]:
         for i in range(n):
             copy(distance[rows[i]], m, c[i])
@@ -112,16 +92,15 @@ def gather(distance, rows, columns, n, m, buffer):
             line, row = distance[rows[i]], c[i]
             for j in range(m):
                 row[j] = line[np.uint32(columns[j])]  # unsigned: no test for negative indices
-    return c
 
 
 @kernel
-def gather_turned(distance, rows, columns, n, m, buffer):
-    """Return the same block transposed, (m, n).
+def gather_turned(distance, rows, columns, c):
+    """Set c (columns, rows) to the same block transposed.
 
     Four rows at a time: their lines stay in registers, and a column is looked up once for all of them.
     """
-    c = buffer[: n * m].reshape(m, n)
+    m, n = c.shape
     ahead = n & 3  # rows before the first four
     for i in range(ahead):
         line = distance[rows[i]]
@@ -134,7 +113,6 @@ def gather_turned(distance, rows, columns, n, m, buffer):
             row, column = c[j], np.uint32(columns[j])
             row[i], row[i + 1] = line_0[column], line_1[column]
             row[i + 2], row[i + 3] = line_2[column], line_3[column]
-    return c
 
 
 @kernel
@@ -167,11 +145,19 @@ def product(a, b):
     return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
 
 
-@kernel
-def distances_from(u, others, users, costs, s, out):
-    """Set out[k] to the distance between u and others[k]; NaN where undefined, -1 where not solved."""
+@allocating_kernel
+def distances_from(u, others, users, costs, longest, out):
+    """Set out[k] to the distance between u and others[k]; NaN where undefined, -1 where not solved.
+
+    ``longest`` is the largest number of items of the others. Arrays to work in are made here, because to pass
+    them takes longer than to solve a problem of 5 x 5.
+    """
     indptr, items, mass, total = users
     first, last = indptr[u], indptr[u + 1]
+    most = longest + 1, last - first + 1
+    rows, columns = np.empty(most[0], np.int32), np.empty(most[1], np.int32)
+    p, q = np.empty(most[0], np.int64), np.empty(most[1], np.int64)
+    buffer, w = np.empty(most[0] * most[1], np.int32), new_workspace(most[0], most[1], np.int32)
     for k in range(others.size):
         v = others[k]
         if total[u] == 0 or total[v] == 0:
@@ -180,19 +166,21 @@ def distances_from(u, others, users, costs, s, out):
         row = slice(indptr[v], indptr[v + 1])
         n, m = reduce_pair(
             items[row], mass[row], total[v], items[first:last], costs.columns, mass[first:last], total[u],
-            costs.cancel, s.rows, s.columns, s.p, s.q,
+            costs.cancel, rows, columns, p, q,
         )  # fmt: skip
         if n == 0:
             out[k] = 0.0
             continue
         for j in range(max(n, m)):
-            s.w.g[j] = 0
+            w.g[j] = 0
         if n > m:
-            c = gather_turned(costs.distance, s.rows, s.columns, n, m, s.buffer)
-            status, _, high, low = solve(c, s.q, s.p, m, n, s.w)
+            c = buffer[: n * m].reshape(m, n)
+            gather_turned(costs.distance, rows, columns, c)
+            status, _, high, low = solve(c, q, p, m, n, w)
         else:
-            c = gather(costs.distance, s.rows, s.columns, n, m, s.buffer)
-            status, _, high, low = solve(c, s.p, s.q, n, m, s.w)
+            c = buffer[: n * m].reshape(n, m)
+            gather(costs.distance, rows, columns, c)
+            status, _, high, low = solve(c, p, q, n, m, w)
         if status != OPTIMAL:
             out[k] = -1.0
         else:

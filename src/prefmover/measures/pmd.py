@@ -273,7 +273,7 @@ def distances_from(everyone: Preferences, geometry: GroundMetric, u: int, others
     costs = _pmd.ItemCosts(distance, columns, geometry.unit, bool(geometry.is_metric))
     steps = _pmd.STEPS * longest * items.size * others.size
     compare = compiled_or_interpreted(_pmd.distances_from, steps)
-    compare(u, others, users, costs, _pmd.pair_scratch(longest, items.size), out)
+    compare(u, others, users, costs, longest, out)
     for k in np.flatnonzero(out < 0).tolist():  # beyond 32 bits: solved again in 64
         out[k] = distance_in_64_bits(everyone, everyone, geometry, u, int(others[k]))
     return out

@@ -56,13 +56,23 @@ class BaseRecommender(Estimator):
             if isinstance(user, UserState):
                 states.setdefault(id(user), (user, []))[1].append(k)
                 names[k] = user.name
+        counts = [(np.arange(len(names)), scores.count_neighbors)]
         for state, rows in states.values():
-            for whole, part in zip(scores, predictor.scores(self._state(state), items[rows]), strict=True):
-                whole[rows] = part
+            part = predictor.scores(self._state(state), items[rows])
+            for whole, some in zip(scores[:3], part[:3], strict=True):
+                whole[rows] = some
+            counts.append((np.array(rows), part.count_neighbors))
             users[rows] = 0 if state.is_known else -1
         values, clipped = clip(scores.values, ratings.scale)
-        how = how_predicted(users, items, scores.n_neighbors)
-        return Predictions(names, item_ids, values, scores.baselines, how, clipped, scores.n_neighbors)
+        how = how_predicted(users, items, scores.has_neighbors)
+
+        def count() -> Ints:
+            out = np.empty(len(names), np.int64)
+            for rows, count_part in counts:
+                out[rows] = count_part()
+            return out
+
+        return Predictions(names, item_ids, values, scores.baselines, how, clipped, count)
 
     def predict_one(self, user: Any, item: Any) -> Prediction:
         """Return one predicted rating."""

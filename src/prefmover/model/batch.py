@@ -22,7 +22,7 @@ from prefmover.data.preferences import indptr_from_counts
 from prefmover.dataset import Dataset, geometry_if
 from prefmover.execution import Executor
 from prefmover.execution.checkpoint import Calls, Checkpoint, run_blocks
-from prefmover.execution.threads import run, slices
+from prefmover.execution.threads import one_blas_thread, run, slices
 from prefmover.explain.reasons import Explainer
 from prefmover.explain.recommendation import RecommendationExplanation
 from prefmover.items.geometry import ItemGeometry
@@ -120,7 +120,7 @@ def _add_ratings(predictor: Predictor, states: Sequence[UserState], lists: Lists
     if len(users):
         predicted = predictor.predict(users, items)
         lists.ratings[there] = clip(predicted.values, scale)[0]
-        lists.how[there] = how_predicted(users, items, predicted.n_neighbors)
+        lists.how[there] = how_predicted(users, items, predicted.has_neighbors)
     for row in np.flatnonzero(~together).tolist():
         chosen = lists.positions[row][lists.positions[row] >= 0]
         values, has_neighbors = predictor.expected(states[row], chosen)
@@ -138,8 +138,6 @@ def recommend_block(
     progress: Progress | None = None,
 ) -> tuple[Lists, float]:
     """Return the lists of users by position, and the seconds that they took. Workers run this."""
-    from threadpoolctl import threadpool_limits
-
     model, selection = shared
     start, out = perf_counter(), Lists.empty(len(users), selection.n)
 
@@ -150,8 +148,7 @@ def recommend_block(
 
     pieces = slices(len(users), PIECE)
     sizes = [piece.stop - piece.start for piece in pieces]
-    # The sums of a matrix product depend on the number of threads that share it.
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         run(work, pieces, n_threads=n_threads, sizes=sizes, progress=progress)
     return out, perf_counter() - start
 

@@ -19,7 +19,7 @@ from prefmover.data.ids import as_ids
 from prefmover.data.ratings import Ratings
 from prefmover.dataset import Dataset, check_dataset
 from prefmover.errors import InputError, NotFittedError
-from prefmover.execution.threads import Stages, resolve_threads
+from prefmover.execution.threads import Stages, one_blas_thread, resolve_threads
 from prefmover.explain.reasons import Explainer
 from prefmover.items.geometry import ItemGeometry
 from prefmover.measures import Measure, find_measure
@@ -146,7 +146,8 @@ class Estimator(ABC):
         wanted = self._heads(heads, data)
         self._check_size(data, wanted)  # before distances between items are computed
         stages = Stages(progress, self.fit_shares)
-        fitted = self._fit(self._similarity(data, row), wanted, stages)
+        with one_blas_thread():
+            fitted = self._fit(self._similarity(data, row), wanted, stages)
         stages.end()
         self._take(fitted, wanted)
         return self

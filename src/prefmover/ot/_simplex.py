@@ -25,7 +25,7 @@ UNBOUNDED = np.int64(2**63 - 1)
 
 LISTED = 24  # arcs priced out before one enters
 ENTERED = 12  # pivots from one list
-DUAL_STEPS = 12
+DUAL_STEPS = 12  # fewer for fewer than 48 rows and columns
 DUAL_RATE = 0.3
 
 OPTIMAL, OVERFLOW, STALLED = 0, 1, 2
@@ -63,14 +63,21 @@ class Workspace(NamedTuple):
     p_left: npt.NDArray[np.int64]
 
 
-def workspace(n: int, m: int, cost_type: npt.DTypeLike = np.int32) -> Workspace:
-    """Return a workspace for problems of up to n rows and m columns."""
+def workspace(n: int, m: int, cost_type: Any = np.int32) -> Workspace:
+    """Return a workspace for problems of up to n rows and m columns. It can be compiled, too."""
     nodes, side = n + m, max(n, m)
-    tree = [np.empty(nodes, np.uint32) for _ in range(8)]
-    flow, price = np.empty(nodes, np.int64), np.empty(nodes, cost_type)
-    prices = [np.empty(side, cost_type) for _ in range(4)]
-    numbers = [np.empty(size, np.int32) for size in (side, LISTED, LISTED)]
-    return Workspace._make((*tree, flow, price, *prices, *numbers, np.empty(side, np.int64)))
+    # Few arrays, which take long to make; of an odd length, so that they do not share lines of the cache.
+    tree, prices = np.empty((8, nodes | 1), np.uint32), np.empty((4, side | 1), cost_type)
+    return Workspace(
+        tree[0], tree[1], tree[2], tree[3], tree[4], tree[5], tree[6], tree[7],
+        np.empty(nodes, np.int64),
+        np.empty(nodes, cost_type),
+        prices[0], prices[1], prices[2], prices[3],
+        np.empty(side, np.int32),
+        np.empty(LISTED, np.int32),
+        np.empty(LISTED, np.int32),
+        np.empty(side, np.int64),
+    )  # fmt: skip
 
 
 @kernel
@@ -345,7 +352,7 @@ def improve(c, n, m, root, w):
     # Far more than any problem has needed; a guard against defects.
     most = 1000 * np.int64(n + m) + 1000 * np.int64(min(n, m))
     pivots = np.int64(0)
-    i, clean = 0, 0
+    i, clean = np.int64(0), np.int64(0)  # not literals, for which list_arcs would be compiled twice
     while clean < n:
         listed, i, clean = list_arcs(c, n, m, i, clean, w)
         for _ in range(ENTERED):
@@ -459,7 +466,8 @@ def solve(c, p, q, n, m, w):
     c (≥ n, ≥ m) integer costs; p (n), q (m) positive integer masses with equal sums. The tree, flows and
     prices stay in the workspace. The total is Σ W_ij c_ij in two limbs.
     """
-    ascend(c, p, q, n, m, DUAL_STEPS, DUAL_RATE, np.inf, w.f, w.g, w.best_f, w.nearest, w.p_left)
+    steps = min(DUAL_STEPS, (n + m) // 4)
+    ascend(c, p, q, n, m, steps, DUAL_RATE, np.inf, w.f, w.g, w.best_f, w.nearest, w.p_left)
     return finish(c, p, q, n, m, w)
 
 

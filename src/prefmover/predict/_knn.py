@@ -6,10 +6,10 @@ costs one pass over the raters of the item, and one pass over the list with runn
 
 import numpy as np
 
-from prefmover.execution.jit import kernel
+from prefmover.execution.jit import allocating_kernel, kernel
 
 
-@kernel
+@allocating_kernel
 def nearest_raters(values, larger_is_closer, users, first, items, item_indptr, raters, nearest, counts):
     """Find the nearest raters of items in rows of a measure.
 

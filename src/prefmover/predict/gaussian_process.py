@@ -26,7 +26,7 @@ for the item.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import fsum
 from typing import Any, NamedTuple, Self
 
@@ -52,7 +52,7 @@ from prefmover.predict.low_rank import (
 )
 from prefmover.predict.predictor import Baseline, Contribution, Evidence, Predictor, Scores, UserState
 from prefmover.predict.similarity import LandmarkValues, UserSimilarity
-from prefmover.predict.solver import Coefficients, like, solve, work_limits
+from prefmover.predict.solver import Coefficients, like, solve, sum_rows, work_limits
 
 __all__ = ["KernelPredictor", "RatingSettings", "UserCoefficients", "require_room"]
 
@@ -67,7 +67,8 @@ with the directions of many ratings, see :func:`~prefmover.predict.solver.work_l
 N_EVIDENCE = 3  # ratings named for each neighbor in an explanation
 N_WITH_EVIDENCE = 10  # neighbors for whom they are named, and whose distances are computed
 MIN_WEIGHT = 1e-5  # weights are inner products in single precision: smaller ones may as well be 0
-BLOCK_USERS = 64  # users whose weights to all users are in memory at once
+FEW_USERS = 64  # users whose weights to all users are in memory at once
+BLOCK_USERS, BLOCK_PAIRS = 4096, 4096  # users, and pairs, whose features are
 SOLVE_AGAIN = 0.05  # share of the ratings that an update changes, from which on others are solved for again
 
 
@@ -170,22 +171,68 @@ class KernelPredictor(Predictor):
 
     def predict(self, users: Ints, items: Ints, progress: Progress | None = None) -> Scores:
         """Return the scores of pairs of positions; -1 is an unknown user or item."""
-        features = self.kernel.features
         baselines = self._baseline(np.where(users >= 0, self.solved.user[users], 0.0), items)
-        values, n_neighbors = baselines.copy(), np.zeros(len(users), np.int64)
+        values, has_neighbors = baselines.copy(), np.zeros(len(users), bool)
+        known = np.flatnonzero((users >= 0) & (items >= 0))
+        queries, at = np.unique(users[known], return_inverse=True)
+        order = np.argsort(at, kind="stable")
+        for block in slices(len(queries), BLOCK_USERS):
+            part = order[slice(*np.searchsorted(at, (block.start, block.stop), sorter=order))]
+            pairs, some = known[part], queries[block]
+            if len(queries) == 1:  # the same bits as alone
+                values[pairs] += self._personal(self.coefficients(int(some[0])), items[pairs])
+            else:
+                values[pairs] += self._personal_of_pairs(some, at[part] - block.start, items[pairs])
+            has_neighbors[pairs] = self._have_neighbors(some)[at[part] - block.start]
+        if progress is not None:
+            progress(len(users), len(users))
+        if not self._reaches_all_items:  # who has neighbors depends on the item
+            counts = self._count_neighbors(users, items)
+            return Scores(values, baselines, counts > 0, counts.copy)
+        return Scores(values, baselines, has_neighbors, partial(self._count_neighbors, users, items))
+
+    def _personal_of_pairs(self, queries: Ints, at: Ints, items: Ints) -> Floats:
+        """Return :meth:`_personal` of pairs of users, ``queries[at]``, and items."""
+        s, users, psi = self.settings, queries[at], self.kernel.unexplained[queries[at]]
+        alpha = like(self.ratings.matrix, self.solved.alpha)
+        through = sum_rows(alpha[queries], self.items.features, n_threads=self.similarity.n_threads)
+        own = np.asarray(alpha[users, items]).ravel() if len(users) else np.empty(0)
+        out = np.empty(len(users))
+        for part in slices(len(users), BLOCK_PAIRS):
+            i, taste = items[part], s.taste + psi[part] * s.shared_taste
+            similar = np.einsum("pr,pr->p", self.items.features[i], through[at[part]])
+            similar = similar.astype(np.float64) + self.items.unexplained[i] * own[part]
+            neighbors = np.einsum("pr,pr->p", self.solved.item_factors[i], self.kernel.features[users[part]])
+            out[part] = neighbors + (taste * similar + psi[part] * s.neighbors * own[part])
+        return out
+
+    def _have_neighbors(self, queries: Ints) -> Bools:
+        """Return which users of the data have a weight for somebody who has residuals.
+
+        Nearly always, the first users are such. So nobody is compared with everybody.
+        """
+        out, features = np.zeros(len(queries), bool), self.kernel.features
+        for block in slices(len(features), FEW_USERS):
+            left = np.flatnonzero(~out)
+            if not len(left):
+                break
+            weights = features[queries[left]] @ features[block].T
+            weights[queries[left][:, None] == np.arange(block.start, block.stop)] = 0.0
+            out[left] = ((np.abs(weights) > MIN_WEIGHT) & self._has_any_residual[block]).any(axis=1)
+        return out
+
+    def _count_neighbors(self, users: Ints, items: Ints) -> Ints:
+        """Return the number of neighbors of pairs of positions, each user's among all users."""
+        out, features = np.zeros(len(users), np.int64), self.kernel.features
         known = np.flatnonzero((users >= 0) & (items >= 0))
         order = known[np.argsort(users[known], kind="stable")]
         queries, first = np.unique(users[order], return_index=True)
         pairs_of = np.split(order, first[1:])
-        for block in slices(len(queries), BLOCK_USERS):
-            some = queries[block]
-            weights = features[some] @ features.T
-            for u, row, pairs in zip(some.tolist(), weights, pairs_of[block], strict=True):
-                values[pairs] += self._personal(self.coefficients(u), items[pairs])
-                n_neighbors[pairs] = self._count_residuals(_has_weight(row, u), items[pairs])
-        if progress is not None:
-            progress(len(users), len(users))
-        return Scores(values, baselines, n_neighbors)
+        for block in slices(len(queries), FEW_USERS):
+            weights = features[queries[block]] @ features.T
+            for u, row, pairs in zip(queries[block].tolist(), weights, pairs_of[block], strict=True):
+                out[pairs] = self._count_residuals(_has_weight(row, u), items[pairs])
+        return out
 
     def scores(self, state: UserState, items: Ints) -> Scores:
         """Return the scores of items for one user; -1 is an unknown item."""
@@ -194,7 +241,7 @@ class KernelPredictor(Predictor):
         n_neighbors = np.zeros(len(items), np.int64)
         has_weight = _has_weight(self.kernel.features @ user.features, state.position)
         n_neighbors[known] = self._count_residuals(has_weight, items[known])
-        return Scores(values, baselines, n_neighbors)
+        return Scores(values, baselines, n_neighbors > 0, n_neighbors.copy)
 
     def expected(self, state: UserState, items: Ints) -> tuple[Floats, Bools]:
         """Return the scores of items for one user, and which of them have neighbors.
@@ -205,7 +252,7 @@ class KernelPredictor(Predictor):
         if not self._reaches_all_items:
             return super().expected(state, items)
         found = False
-        for block in slices(len(features), BLOCK_USERS):
+        for block in slices(len(features), FEW_USERS):
             has_weight = _has_weight(features[block] @ user.features, state.position - block.start)
             if (has_weight & self._has_any_residual[block]).any():
                 found = True

@@ -150,7 +150,7 @@ class KNNPredictor(Predictor):
         n_neighbors = all_k.n_neighbors[:, 0].astype(np.int64)
         if self.centering.name == "none":
             baselines = np.where(n_neighbors > 0, baselines, self.centering.mean)
-        return Scores(all_k.values[:, 0], baselines, n_neighbors)
+        return Scores(all_k.values[:, 0], baselines, n_neighbors > 0, n_neighbors.copy)
 
     def _averages(
         self, users: Ints, items: Ints, ks: tuple[int, ...], guest: Ratings | None, progress: Progress | None

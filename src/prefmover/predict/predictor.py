@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
@@ -127,12 +128,12 @@ class Prediction:
         return f"Prediction({self.user!r}, {self.item!r}: {self.rating:.3f} from {self.source}{end})"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Predictions(Tabular):
     """Predicted ratings of many (user, item) pairs: a table, each row of which is a :class:`Prediction`.
 
     Its columns are the fields of a prediction. Ids are as they were passed; ``how`` has positions in
-    :data:`HOW`.
+    :data:`HOW`. Neighbors are counted when somebody asks for the column, or for a row.
     """
 
     users: list[Any]
@@ -141,7 +142,16 @@ class Predictions(Tabular):
     baselines: Floats
     how: npt.NDArray[np.int8]
     clipped: Bools
-    n_neighbors: Ints
+    count_neighbors: Callable[[], Ints]
+
+    @cached_property
+    def n_neighbors(self) -> Ints:
+        """The number of neighbors of each pair."""
+        return self.count_neighbors()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        columns = self.ratings, self.baselines, self.how, self.clipped
+        return type(self), (self.users, self.items, *columns, self.n_neighbors.copy)
 
     def __len__(self) -> int:
         return len(self.users)
@@ -187,13 +197,10 @@ def clip(values: Floats, scale: Scale) -> tuple[Floats, Bools]:
     return inside, inside != values
 
 
-def how_predicted(users: Ints, items: Ints, has_neighbors: Ints | Bools) -> npt.NDArray[np.int8]:
-    """Return how each pair was predicted, as positions in :data:`HOW`; -1 is an unknown user or item.
-
-    ``has_neighbors`` may be the number of neighbors.
-    """
+def how_predicted(users: Ints, items: Ints, has_neighbors: Bools) -> npt.NDArray[np.int8]:
+    """Return how each pair was predicted, as positions in :data:`HOW`; -1 is an unknown user or item."""
     unknown = 2 * (users < 0) + (items < 0)  # 1: the item, 2: the user, 3: both
-    return np.where(unknown > 0, unknown + 1, has_neighbors == 0).astype(np.int8)
+    return np.where(unknown > 0, unknown + 1, ~has_neighbors).astype(np.int8)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -284,11 +291,16 @@ class UserState:
 
 
 class Scores(NamedTuple):
-    """Predictions before they are clipped to the scale, with their baselines and numbers of neighbors."""
+    """Predictions before they are clipped to the scale, with their baselines.
+
+    ``count_neighbors`` returns the numbers of neighbors, which may take longer than to predict: each user is
+    compared with all others.
+    """
 
     values: Floats
     baselines: Floats
-    n_neighbors: Ints
+    has_neighbors: Bools
+    count_neighbors: Callable[[], Ints]
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,7 +329,7 @@ class Predictor(PickledFields, ABC):
     def expected(self, state: UserState, items: Ints) -> tuple[Floats, Bools]:
         """Return the scores of items for one user, and which of them have neighbors; a list needs no more."""
         scores = self.scores(state, items)
-        return scores.values, scores.n_neighbors > 0
+        return scores.values, scores.has_neighbors
 
     @abstractmethod
     def explain(self, state: UserState, item: int) -> tuple[tuple[Baseline, ...], tuple[Contribution, ...]]:

@@ -16,7 +16,7 @@ It is too low by 2^12 units of the grid at most, about .0001 rad.
 
 import numpy as np
 
-from prefmover.execution.jit import kernel
+from prefmover.execution.jit import allocating_kernel, kernel
 
 STRIP = 16
 
@@ -29,7 +29,7 @@ FARTHEST = 2**14  # the largest coarse distance, also that of the columns that f
 LANES = 32  # rows are filled up to a multiple of this, so that no loop has a remainder
 
 
-@kernel
+@allocating_kernel
 def nearest_table(indptr, items, grid, start, stop, table):
     """Set table[x, v] = min over v's items of the coarse d(x, i), for users start ≤ v < stop; by strips."""
     n_items = grid.shape[0]

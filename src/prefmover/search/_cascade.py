@@ -284,7 +284,8 @@ def mix(users, chosen, mixture):
 def shape_prices(query, items, counts, s):
     """Set s.g and s.f to the prices of the transport between the query and a sample of the mixture's mass."""
     n, m = items.size, query.items.size
-    c = gather_turned(query.distance, query.lines, items, m, n, s.buffer)
+    c = s.buffer[: m * n].reshape(n, m)
+    gather_turned(query.distance, query.lines, items, c)
     total = np.int64(0)
     for i in range(n):
         s.p[i] = counts[i] << SAMPLE_BITS
@@ -395,13 +396,15 @@ def solve_one(v, limit, prices, query, users, lists, solved, s, stats):
         for j in range(m):
             s.lines[j] = query.lines[s.columns[j]]
         if n > m:  # the fewer rows, the fewer pivots
-            c = gather(query.distance, s.lines, s.rows, m, n, s.buffer)
+            c = s.buffer[: m * n].reshape(m, n)
+            gather(query.distance, s.lines, s.rows, c)
             n, m, p, q = m, n, s.q, s.p
             for i in range(n):
                 w.f[i] = np.int32(prices[s.columns[i]]) << COARSE_BITS
             transform_columns(c, w.f, n, m, w.g, w.nearest)
         else:
-            c = gather_turned(query.distance, s.lines, s.rows, m, n, s.buffer)
+            c = s.buffer[: m * n].reshape(n, m)
+            gather_turned(query.distance, s.lines, s.rows, c)
             for j in range(m):
                 w.g[j] = np.int32(prices[s.columns[j]]) << COARSE_BITS
         total = np.float64(query.total) * np.float64(users.total[v])
