@@ -10,7 +10,7 @@ import { loaded, region } from "../parts/region.js";
 import { ribbons } from "../parts/ribbons.js";
 
 const NEAREST = 10;
-
+const ALIKE = 0.75; // nearer than so many random pairs, as the server counts
 const LEAST = 3; // examples of people with nothing in common; with fewer, another story is told
 
 export function drawStart(route, { model, signal }) {
@@ -75,13 +75,15 @@ function little({ common_share: share, pairs_without: without }) {
   );
 }
 
-/** The explanation of a user and the one of the nearest with least in common. */
+/** The explanation of a user and the one with least in common of the nearest who are alike. */
 async function withLeastInCommon(example, stop) {
   if (!example) return null;
   const person = { id: example.id };
   const { neighbors } = await api.neighbors(person, NEAREST, stop);
-  const fewest = Math.min(...neighbors.map((one) => one.n_common));
-  const other = neighbors.find((one) => one.n_common === fewest);
+  const alike = neighbors.filter((one) => (one.nearer_than ?? 0) >= ALIKE);
+  const some = alike.length ? alike : neighbors;
+  const fewest = Math.min(...some.map((one) => one.n_common));
+  const other = some.find((one) => one.n_common === fewest);
   if (!other) return null;
   const people = [person, { id: other.user }];
   return { people, explanation: await api.explanation(...people, stop) };
