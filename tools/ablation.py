@@ -19,8 +19,7 @@ from prefmover.evaluation.run import run_experiment
 from tools.cells import RESULTS
 
 PARTS: dict[str, dict[str, Any]] = {
-    "content": {"features": 0.0, "content": 0.0},
-    "normalization": {"discount": 0.0},
+    "content": {"features": 0.0},
     "kernel ridge over users": {"user_penalty": None},
     "taste factors": {"factors": 0.0},
     "transport": {},

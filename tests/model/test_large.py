@@ -9,8 +9,8 @@ from prefmover import Dataset, ItemGeometry, Ratings, Recommender
 from prefmover.errors import InputError
 from prefmover.model import folder, storage
 from prefmover.predict import solver
-from prefmover.rank import RankingSettings, ease
-from prefmover.rank.ease import SimilarItems
+from prefmover.rank import RankingSettings, item_side
+from prefmover.rank.item_side import SimilarItems
 from tests.messages import names
 
 
@@ -67,9 +67,9 @@ def test_nothing_is_as_large_as_all_pairs_of_items():
 
 def test_a_head_of_few_items_ranks_about_as_the_whole(data, monkeypatch):
     whole = Recommender(ranking=RankingSettings()).fit(data)
-    monkeypatch.setattr(ease, "MAX_DENSE", 30)
+    monkeypatch.setattr(item_side, "MAX_HEAD", 30)
     some = Recommender(ranking=RankingSettings()).fit(data)
-    assert some.ranker_.item_side.sparse is not None
+    assert len(np.unique(some.ranker_.item_side.matrix.nonzero()[0])) <= 30
     a, b = (model.ranker_.block(np.arange(260)).total for model in (whole, some))
     assert np.corrcoef(a.ravel(), b.ravel())[0, 1] > 0.9
     state = some._state(data.ratings.users[0].item())
@@ -89,14 +89,14 @@ def test_fewer_directions_predict_about_the_same(data, monkeypatch):
 
 
 def test_a_large_model_is_mapped_and_not_read(data, tmp_path, monkeypatch):
-    monkeypatch.setattr(ease, "MAX_DENSE", 30)
+    monkeypatch.setattr(item_side, "MAX_HEAD", 30)
     model = Recommender(ranking=RankingSettings()).fit(data)
     model.save(tmp_path / "model")
     monkeypatch.setattr(folder, "QUICK", 0)
     monkeypatch.setattr(storage, "LARGE_ARRAY", 0)
     loaded = Recommender.load(tmp_path / "model")
     for array in (
-        loaded.ranker_.item_side.right,
+        loaded.ranker_.item_side.matrix.data,
         loaded.ranker_.user_side.weights,
         loaded.ranker_.user_side.kernel.features,
         loaded.predictor_.solved.item_factors,

@@ -13,38 +13,24 @@ def likes(ratings):
     return Y
 
 
-def rows(Y, seen, discount, features, vectors=None):
-    """Z: each user's likes, less for who has many, and a row for each feature of the items with ratings."""
-    counts = seen.sum(axis=1)
-    w = np.array([max(n, 1.0) ** -discount for n in counts])
-    w *= counts.sum() / max((w * counts).sum(), 1)
-    Z = [np.sqrt(w[u]) * Y[u] for u in range(len(Y))]
-    if vectors is not None and features:
-        unit = (Y[seen] ** 2).mean()
-        Z += [np.sqrt(features * unit) * column * seen.any(axis=0) for column in vectors.T]
-    return np.array(Z)
+def feature_rows(Y, seen, features, vectors):
+    """The rows of Z below the users': one for each feature, 0 for items without ratings."""
+    return np.sqrt(features * (Y[seen] ** 2).mean()) * vectors.T * seen.any(axis=0)
 
 
-def item_weights(Y, penalty):
-    """EASE: column j of B is the ridge regression of column j of Y on all others."""
-    m = Y.shape[1]
-    B = np.zeros((m, m))
+def item_weights(Z, penalty, n_predictors=200, head=None):
+    """Column j of B: the best weights of at least 0 for the items that have most in common with j."""
+    from scipy.optimize import nnls
+
+    m = Z.shape[1]
+    B, head = np.zeros((m, m)), range(m) if head is None else head
     for j in range(m):
-        others = [i for i in range(m) if i != j]
-        X = Y[:, others]
-        B[others, j] = np.linalg.solve(X.T @ X + penalty * np.eye(m - 1), X.T @ Y[:, j])
+        closeness = {i: Z[:, i] @ Z[:, j] / max(np.linalg.norm(Z[:, i]), 1e-6) for i in head if i != j}
+        H = sorted((i for i in closeness if closeness[i] > 0), key=lambda i: -closeness[i])[:n_predictors]
+        if H:
+            rows = np.concatenate([Z[:, H], np.sqrt(penalty) * np.eye(len(H))])
+            B[H, j] = nnls(rows, np.concatenate([Z[:, j], np.zeros(len(H))]))[0]
     return B
-
-
-def content_weights(distance, rated, n_nearest=300):
-    """The weights of similar content: column j has the nearest rated items other than j."""
-    c = np.zeros(distance.shape)
-    for j in rated:
-        others = sorted((i for i in rated if i != j), key=lambda i: (distance[i, j], i))[:n_nearest]
-        w = {i: np.exp(-4 * distance[i, j]) for i in others if np.cos(distance[i, j]) > 1e-6}
-        for i in w:
-            c[i, j] = w[i] / sum(w.values())
-    return c
 
 
 def kernel_ridge(K, R, penalty):
@@ -67,9 +53,9 @@ def popularity(Y, seen, weight):
     return np.array([p * (Y.sum(axis=0) - row) for row in Y])
 
 
-def two_sides(Y, K, item_penalty, user_penalty, content=0.0, Z=None):
+def two_sides(Y, K, item_penalty, user_penalty, Z=None):
     """The scores of all users, item side and user side; each user's own row is left out of the user side."""
-    items = Y @ (item_weights(Y if Z is None else Z, item_penalty) + content)
+    items = Y @ item_weights(Y if Z is None else Z, item_penalty)
     users = [without_own_row(K, Y - items, user_penalty, u)[1] for u in range(len(Y))]
     return items, np.array(users)
 

@@ -64,7 +64,7 @@ def test_every_interaction_is_relevant():
     [
         START,
         replace(START, item_penalty=75.0, weight="exponential(6)", user_penalty=0.3, likes="seen"),
-        replace(START, user_penalty=None, features=100.0, content=1.0, discount=0.0),
+        replace(START, user_penalty=None, features=100.0),
         replace(START, item_penalty=None, likes="given"),
     ],
 )

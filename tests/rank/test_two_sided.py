@@ -13,11 +13,11 @@ from prefmover.errors import InputError
 from prefmover.items.geometry import ItemGeometry
 from prefmover.model import Recommender
 from prefmover.predict.low_rank import LowRankKernel
-from prefmover.rank.ease import SimilarItems
+from prefmover.rank.item_side import SimilarItems
 from prefmover.rank.ranker import SideScores, likes_from
 from prefmover.rank.two_sided import RankingSettings, fit_item_side, fit_user_side, mean_squared_like
 from tests.oracles import ranking as oracle
-from tests.rank.test_ease import random_likes
+from tests.rank.test_item_side import random_likes
 from tests.rank.test_user_side import kernel_of
 
 
@@ -45,17 +45,10 @@ def worked_example():
 
 def test_the_worked_example():
     settings = RankingSettings(
-        item_penalty=1,
-        discount=0,
-        features=0,
-        content=0,
-        weight="exponential(2)",
-        user_penalty=1,
-        factors=0,
-        popularity=0,
+        item_penalty=1, features=0, weight="exponential(2)", user_penalty=1, factors=0, popularity=0
     )
     model = Recommender(ranking=settings).fit(worked_example())
-    # The item side: P = 1/32 [[5, -3, -1], [-3, 5, -1], [-1, -1, 5]] for the films about space.
+    # The item side: of Alien, (12, 4; 4, 8) b = (8, 4); of Dune, (12, 8; 8, 12) b = (4, 4).
     everything = np.arange(4)
     assert model.ranker_.item_side.weights(everything, everything) == pytest.approx(
         np.array([[0, 0.6, 0.2, 0], [0.6, 0, 0.2, 0], [0.2, 0.2, 0, 0], [0, 0, 0, 0]]), abs=1e-6
@@ -82,7 +75,7 @@ def test_both_sides_are_those_of_slow_twins(seed, n_users, n_items, penalty):
     settings = RankingSettings(item_penalty=2.0, user_penalty=penalty)
     *_, found = two_sides(Y, kernel, settings)
     penalties = 2.0 * mean_squared_like(likes), penalty
-    items, users = oracle.two_sides(Y, K, *penalties, Z=oracle.rows(Y, Y != 0, settings.discount, 0))
+    items, users = oracle.two_sides(Y, K, *penalties)
     assert found.items == pytest.approx(items, abs=1e-3)
     assert found.users == pytest.approx(users, abs=5e-3)
 
@@ -135,18 +128,6 @@ def test_each_side_can_be_left_out():
     assert users_only.users == pytest.approx(np.array(expected), abs=1e-3)
 
 
-def test_a_discount_keeps_who_rates_everything_from_outvoting_the_others():
-    Y = np.array([[1.0, 1, 1, 1], [1, 1, 0, 0], [0, 0, 1, 1]])
-    kernel = LowRankKernel.fit(np.arange(3), np.eye(3).__getitem__, 3)
-
-    def between(discount):
-        settings = RankingSettings(item_penalty=1, discount=discount, features=0, content=0)
-        return two_sides(Y, kernel, settings)[0].weights(np.array([0]), np.arange(4))[0]
-
-    assert between(1.0)[1] > between(0.0)[1]
-    assert between(1.0)[2] < between(0.0)[2]
-
-
 def test_items_without_ratings_get_half_the_mean_score_of_similar_ones():
     rng = np.random.default_rng(5)
     Y, (_, kernel) = random_likes(5, 9, 16, 0.8), kernel_of(rng, 9)
@@ -164,9 +145,7 @@ def test_items_without_ratings_get_half_the_mean_score_of_similar_ones():
         for part in scores:
             mean = (part[:, [rated[k] for k in nearest]] * w).sum(axis=1) / w.sum()
             assert part[:, unrated] == pytest.approx(mean / 2, abs=1e-5)
-    no_content = two_sides(Y, kernel, RankingSettings(item_penalty=1.0, features=0.0, content=0.0), geometry)[
-        2
-    ]
+    no_content = two_sides(Y, kernel, RankingSettings(item_penalty=1.0, features=0.0), geometry)[2]
     without = two_sides(Y, kernel, RankingSettings(item_penalty=1.0))[2]
     assert without.total[:, rated] == pytest.approx(no_content.total[:, rated])
 
@@ -191,7 +170,6 @@ def test_nobody_has_ratings():
         ("item_penalty", np.inf),
         ("user_penalty", -1),
         ("user_penalty", np.nan),
-        ("discount", -0.1),
         ("features", np.inf),
         ("likes", "stars"),
         ("weight", "exp(2)"),

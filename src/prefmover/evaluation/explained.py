@@ -27,6 +27,7 @@ from prefmover.errors import InputError
 from prefmover.evaluation.baselines import linear, rankers
 from prefmover.model.base_recommender import BaseRecommender
 from prefmover.predict.predictor import UserState
+from prefmover.rank.item_side import gram
 from prefmover.rank.ranker import SideScores
 from prefmover.rank.two_sided import TwoSidedRanker
 
@@ -214,7 +215,7 @@ class Linear:
 def _ease_rows(data: Dataset, X: Sparse) -> Callable[[Ints], Any]:
     """Return what gives rows of the weights of EASE, with its default penalty."""
     unit = float((X.data**2).mean()) if X.nnz else 1.0
-    P = linear.inverse(X, np.full(data.n_items, 300.0 * unit), lambda: rankers.dense_gram(X))
+    P = linear.inverse(X, np.full(data.n_items, 300.0 * unit), lambda: gram(X))
     return lambda items: P.from_others(_unit_rows(items, data.n_items))
 
 

@@ -50,7 +50,7 @@ __all__ = ["FORMAT_VERSION", "QUICK", "Header", "StoredFile", "StoredModel", "he
 
 Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
-FORMAT_VERSION = 6
+FORMAT_VERSION = 7
 MAX_HEADER = 1 << 24  # bytes; a real header has a few thousand
 QUICK = 2**28
 """Bytes of a file whose checksum is compared by default; SHA-256 reads these in a fifth of a second."""

@@ -184,7 +184,7 @@ class Recommender(BaseRecommender):
             # The strengths of implicit feedback are never centered.
             start = RankingSettings(likes="given" if similarity.data.ratings.scale.implicit else "centered")
         if similarity.data.geometry is None:
-            start = replace(start, features=0.0, content=0.0)
+            start = replace(start, features=0.0)
         if start.weight is None:
             start = replace(start, weight=RANKING_WEIGHTS.get(row.name, str(row.weight)))
         return start

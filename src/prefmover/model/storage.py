@@ -32,8 +32,8 @@ from prefmover.predict.gaussian_process import KernelPredictor, RatingSettings
 from prefmover.predict.low_rank import MIN_EIGENVALUE, LowRankKernel
 from prefmover.predict.similarity import UserSimilarity
 from prefmover.predict.solver import Coefficients
-from prefmover.rank.ease import ItemSide, SimilarItems
 from prefmover.rank.factors import TasteFactors
+from prefmover.rank.item_side import ItemSide, SimilarItems
 from prefmover.rank.two_sided import RankingSettings, TwoSidedRanker, UserSide
 
 __all__ = [
@@ -75,12 +75,8 @@ ARRAYS: dict[str, Array] = {
     **_kernel("ranking.kernel", "users", "landmarks", "rank of the ranking"),
     "ranking.inverse": Array(np.float32, ("rank of the ranking", "rank of the ranking")),
     "ranking.user_weights": Array(np.float32, ("rank of the ranking", "items")),
-    "ranking.modeled": Array(np.int64, ("modeled",), below="items"),
-    "ranking.features": Array(np.float32, ("features of the item side", "modeled")),
     # x · v is about 1 for an item that a user has rated. A product of such numbers is finite.
     "ranking.factors": Array(np.float32, ("items", "factors"), largest=1e6),
-    "ranking.right": Array(np.float32, ("rows of the item side", "modeled")),
-    "ranking.diagonal": Array(np.float32, ("modeled",)),
     **_kernel("rating.kernel", "users", "landmarks", "rank of the users"),
     "rating.items.landmarks": Array(np.int64, ("landmarks of the items",), below="items"),
     **_kernel("rating.items", "items", "landmarks of the items", "rank of the items"),
@@ -94,8 +90,7 @@ ARRAYS: dict[str, Array] = {
 SPARSE: dict[str, Array] = {
     "fitted": Array(np.float64, ("users as fitted", "items")),
     "ranking.similar": Array(np.float64, ("items", "items")),
-    "ranking.likes": Array(np.float64, ("users of the item side", "modeled")),
-    "ranking.sparse": Array(np.float32, ("items", "items")),
+    "ranking.items": Array(np.float32, ("items", "items")),
 }
 
 
@@ -191,11 +186,10 @@ def fitted_arrays(model: Estimator) -> dict[str, npt.NDArray[Any]]:
         found["landmarks.nearest"] = similarity.prepared_landmarks.nearest
     found["landmarks"] = similarity.landmarks
     if isinstance(ranker := model._ranker, TwoSidedRanker):
-        items, users = ranker.item_side, ranker.user_side
+        users = ranker.user_side
         found |= _named("ranking.kernel", users.kernel, *KERNEL)
         found |= {"ranking.inverse": users.inverse, "ranking.user_weights": users.weights}
-        found |= {"ranking.modeled": items.items, **_named("ranking", items, "features", "right", "diagonal")}
-        sparse |= _named("ranking", items, "likes", "sparse")
+        sparse["ranking.items"] = ranker.item_side.matrix
         sparse["ranking.similar"] = None if ranker.similar is None else ranker.similar.weights
         found["landmark_self_values"] = ranker.landmark_self_values
         if ranker.factors is not None:
@@ -241,11 +235,6 @@ def restored(
     """
     data, heads = similarity.data, facts["heads"]
     sizes = {"users": data.n_users, "items": data.n_items, "ratings": data.ratings.n_ratings}
-    if "ranking.modeled" in arrays:
-        users = arrays.get("ranking.likes.indptr")
-        over_items = len(arrays["ranking.modeled"])
-        n_rows = over_items if users is None else len(users) - 1 + len(arrays["ranking.features"])
-        sizes["rows of the item side"] = n_rows
     check_arrays(arrays, sizes, quick=quick)
     matrices = {name: _sparse(arrays, name, sizes) for name in SPARSE}
     similarity = replace(
@@ -312,6 +301,9 @@ def _sparse(arrays: Arrays, name: str, sizes: dict[str, int]) -> Any:
         raise InputError(f"{name} is damaged: {error}") from None
     if data.dtype != declared.dtype or not np.isfinite(data).all():
         raise InputError(f"{name} is damaged: its numbers are {data.dtype}, or not all are finite")
+    matrix.data = data  # SciPy copies arrays that are a small part of a mapped file
+    if indices.dtype == matrix.indices.dtype:
+        matrix.indices = indices
     return matrix
 
 
@@ -333,15 +325,16 @@ def _ranker(
     kernel = _restored_kernel(arrays, "ranking.kernel", similarity.landmarks)
     penalty = np.inf if settings.user_penalty is None else float(settings.user_penalty)
     user_side = UserSide(kernel, penalty, arrays["ranking.inverse"], arrays["ranking.user_weights"])
-    names = ("modeled", "features", "right", "diagonal")
-    modeled, features, right, diagonal = (arrays[f"ranking.{name}"] for name in names)
-    likes, sparse, similar = (matrices[f"ranking.{name}"] for name in ("likes", "sparse", "similar"))
-    item_side = ItemSide(similarity.data.n_items, modeled, likes, features, right, diagonal, sparse)
+    items, similar = matrices["ranking.items"], matrices["ranking.similar"]
+    if items is None:
+        raise InputError("the item side is damaged: its weights are missing")
     if similar is not None and (np.diff(similar.indptr) < 1).any():
         raise InputError("ranking.similar is damaged: an item is not similar to itself")
     mixtures = None if similar is None else SimilarItems(similar)
     self_values = arrays["landmark_self_values"]
-    return TwoSidedRanker(similarity, mixtures, settings, self_values, item_side, user_side, adds, factors)
+    return TwoSidedRanker(
+        similarity, mixtures, settings, self_values, ItemSide(items), user_side, adds, factors
+    )
 
 
 def _predictor(

@@ -1,4 +1,4 @@
-"""Kernels of the regression and the item side: sums and products over the entries of a sparse matrix.
+"""Kernels of the regression: sums and products over the entries of a sparse matrix.
 
 Row a has the entries begin[a] ≤ t < end[a]. A call takes the rows start ≤ a < stop.
 """
@@ -96,14 +96,3 @@ def subtract(begin, end, indices, values, of_row, of_column, scale, start, stop,
     for a in range(start, stop):
         for t in range(begin[a], end[a]):
             out[t] = (values[t] - of_row[a] - of_column[indices[t]]) * scale
-
-
-@kernel
-def add_gram(indptr, indices, data, out):
-    """Add the lower triangle of YᵀY to out (n_items, n_items); the columns of a row ascend."""
-    for u in range(indptr.size - 1):
-        first, last = indptr[u], indptr[u + 1]
-        for s in range(first, last):
-            row, value = out[indices[s]], data[s]
-            for t in range(first, s + 1):
-                row[indices[t]] += value * data[t]

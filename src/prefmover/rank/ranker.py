@@ -22,7 +22,7 @@ from prefmover.dataset import geometry_if
 from prefmover.measures import Weight
 from prefmover.predict.predictor import UserState
 from prefmover.predict.similarity import UserSimilarity
-from prefmover.rank.ease import SimilarItems
+from prefmover.rank.item_side import SimilarItems
 
 __all__ = ["LIKES", "Likes", "NearerThan", "Ranker", "ScoreTerms", "SideScores", "VoteRanker", "likes_from"]
 

@@ -37,13 +37,13 @@ from prefmover.execution.threads import slices
 from prefmover.measures import weight
 from prefmover.predict.low_rank import LowRankKernel, user_kernel
 from prefmover.predict.similarity import UserSimilarity, choose_landmarks
-from prefmover.rank.ease import ItemSide
+from prefmover.rank.item_side import ItemSide, Predictors
 from prefmover.rank.ranker import LIKES, Likes, likes_from
 from prefmover.rank.two_sided import (
     RankingSettings,
     everybody_adds,
+    find_predictors,
     fit_factors,
-    fit_item_side,
     fit_user_side,
     mean_squared_like,
 )
@@ -78,22 +78,20 @@ STEP = 2.0**-14  # of scores, in units of a typical like: some hundred times the
 
 ALONE: tuple[dict[str, Any], ...] = (
     {"user_penalty": None, "factors": 0.0},
-    {"item_penalty": None, "content": 0.0, "factors": 0.0},
-    {"item_penalty": None, "user_penalty": None, "content": 1.0, "factors": 0.0},
-    {"item_penalty": None, "user_penalty": None, "content": 0.0, "factors": 0.0, "popularity": 1.0},
-    {"item_penalty": None, "user_penalty": None, "content": 0.0, "factors": 1.0},
+    {"item_penalty": None, "factors": 0.0},
+    {"item_penalty": 50.0, "features": 1000.0, "user_penalty": None, "factors": 0.0},
+    {"item_penalty": None, "user_penalty": None, "factors": 0.0, "popularity": 1.0},
+    {"item_penalty": None, "user_penalty": None, "factors": 1.0},
 )
-"""The parts of the model alone; the last is the most liked items."""
+"""The parts of the model alone: the item side, the user side, content, the most liked items, taste factors."""
 
 LADDERS: dict[str, tuple[Any, ...]] = {
-    "item_penalty": (5.0, 15.0, 50.0, 150.0, 500.0, 1500.0, 5000.0, 15000.0, None),
+    "item_penalty": (1.5, 5.0, 15.0, 50.0, 150.0, 500.0, 1500.0, 5000.0, None),
     "user_penalty": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, None),
     "factors": (0.0, 0.1, 0.3, 1.0, 3.0),
     "factor_penalty": (1.5, 3.0, 6.0, 12.0, 24.0, 48.0),
     "popularity": (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0),
     "features": (0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0),
-    "content": (0.0, 0.1, 0.3, 1.0, 3.0),
-    "discount": (0.0, 0.25, 0.5, 0.75, 1.0),
     "weight": tuple(f"exponential({rate})" for rate in (0.5, 1.5, 2.5, 4, 6, 9)),
 }
 """The values of a setting, which a search walks up or down, in the order of trying."""
@@ -194,7 +192,7 @@ def choose_settings(
     search.improves(start)
     search.climb(has_geometry, n_trials * 2 // 3)
     for part in ALONE:
-        if has_geometry or not part.get("content"):
+        if has_geometry or not part.get("features"):
             search.improves(replace(start, **part))
     search.climb(has_geometry, n_trials)
     if progress is not None:
@@ -235,11 +233,9 @@ class _Search:
             for taken in LIKES[LIKES.index(self.start.likes) :]:
                 self.improves(replace(self.best, likes=taken))
             for name, ladder in LADDERS.items():
-                if name in ("features", "content") and not has_geometry:
+                if name == "features" and not (has_geometry and self.best.item_penalty):
                     continue
                 if name == "weight" and (self.best.user_penalty is None or not has_rate):
-                    continue
-                if name in ("features", "discount") and self.best.item_penalty is None:
                     continue
                 if name == "factor_penalty" and not self.best.factors:
                     continue
@@ -274,8 +270,7 @@ class _Trials:
 
     def ndcg(self, s: RankingSettings, n: int = N) -> float:
         """Return the mean nDCG@n of the judged users, with the two sides that a fit would have."""
-        items = replace(s, weight=None, user_penalty=None, popularity=0.0, factors=0.0, factor_penalty=1.0)
-        side = self._last(self._item_side, items)
+        side = self._last(self._item_side, s.likes, s.item_penalty, s.features)
         kernel, likes = self._last(self._kernel, s.weight), self._last(self._likes, s.likes)
         user_side = fit_user_side(likes, side, kernel, s.user_penalty, self.n_threads)
         popular = np.bincount(likes.indices, likes.data, likes.shape[1]).astype(np.float32)
@@ -310,8 +305,15 @@ class _Trials:
         factors = fit_factors(self.data, penalty, self.n_threads)
         return factors.scores(self.data.ratings.matrix[self.part.users], n_threads=self.n_threads)
 
-    def _item_side(self, s: RankingSettings) -> ItemSide:
-        return fit_item_side(self._last(self._likes, s.likes), self.data.geometry, s, self.n_threads)
+    def _predictors(self, taken: Likes, features: float) -> Predictors:
+        likes = self._last(self._likes, taken)
+        return find_predictors(likes, self.data.geometry, features, self.n_threads)
+
+    def _item_side(self, taken: Likes, penalty: float | None, features: float) -> ItemSide:
+        if penalty is None:
+            return ItemSide.empty(self.data.n_items)
+        unit = mean_squared_like(self._last(self._likes, taken))
+        return self._last(self._predictors, taken, features).regress(penalty * unit, self.n_threads)  # type: ignore[no-any-return]
 
     def _kernel(self, rule: str) -> LowRankKernel:
         return user_kernel(self.compared, weight(rule))

@@ -7,12 +7,12 @@ ranked by a score of two parts, each of which is a sum that can be shown:
           + \underbrace{\sum_{v \ne u} (K_{uv} A_{vj} + p y_{vj})}_{\text{because } v
           \text{, who is like you, liked it}}
 
-The weights B are those of a regression over items; to them are added, for each user, the weights of taste
+The weights B are those of regressions over items; to them are added, for each user, the weights of taste
 factors (:mod:`prefmover.rank.factors`). p is what everybody's like adds, however different they are: with one
 rating or two, what most people like says more than anything else, and it counts less and less as a user's
 ratings add up.
 
-The item side (:mod:`prefmover.rank.ease`) is fitted to the likes, the user side to what the item side leaves.
+The item side (:mod:`prefmover.rank.item_side`) is fitted to the likes, the user side to what the item side leaves.
 Items without ratings are scored through similar ones. Users without ratings get the mean likes of all users.
 
 **The user side** is kernel ridge regression over users. The target R (users x items) is what the item side
@@ -52,8 +52,8 @@ from prefmover.predict.low_rank import LowRankKernel, normalized_weights, self_s
 from prefmover.predict.predictor import UserState
 from prefmover.predict.similarity import LandmarkValues, UserSimilarity
 from prefmover.predict.solver import sum_rows
-from prefmover.rank.ease import ItemSide, SimilarItems, feature_rows, similar_content
 from prefmover.rank.factors import TasteFactors
+from prefmover.rank.item_side import ItemSide, Predictors, SimilarItems, feature_rows
 from prefmover.rank.ranker import LIKES, Likes, NearerThan, Ranker, SideScores, likes_from
 
 __all__ = [
@@ -61,6 +61,7 @@ __all__ = [
     "TwoSidedRanker",
     "UserSide",
     "everybody_adds",
+    "find_predictors",
     "fit_factors",
     "fit_item_side",
     "fit_user_side",
@@ -80,12 +81,8 @@ class RankingSettings:
         :mod:`prefmover.rank.ranker`.
     item_penalty
         λ of the item side, in units of the mean squared like. None leaves its regression out.
-    discount
-        β: a user with n ratings has the weight n^-β in the item side's regression.
     features
         The weight of the items' features in that regression, in units of the mean squared like.
-    content
-        What the likes of items of similar content are multiplied by; see :mod:`prefmover.rank.ease`.
     weight
         The rule that turns values of the measure into the kernel of users. None is ``"exponential(2.5)"``
         for PMD, and the measure's own rule for others.
@@ -102,10 +99,8 @@ class RankingSettings:
     """
 
     likes: Likes = "centered"
-    item_penalty: float | None = 500.0
-    discount: float = 0.5
+    item_penalty: float | None = 150.0
     features: float = 10.0
-    content: float = 0.1
     weight: str | None = None
     user_penalty: float | None = 10.0
     factors: float = 0.3
@@ -117,7 +112,7 @@ class RankingSettings:
             raise InputError(f"likes is {self.likes!r}; choose one of {', '.join(LIKES)}")
         if self.weight is not None:
             weight(self.weight)
-        for name in ("discount", "features", "content", "factors", "popularity"):
+        for name in ("features", "factors", "popularity"):
             value = getattr(self, name)
             if not 0 <= value < np.inf:
                 raise InputError(f"{name} is {value!r}; give a number from 0")
@@ -243,26 +238,25 @@ def _with_row(
     return inverse - np.outer(gain, step), weights + np.outer(gain, target - phi @ weights)
 
 
+def find_predictors(
+    likes: Sparse, geometry: ItemGeometry | None, features: float, n_threads: int | None = None
+) -> Predictors:
+    """Return what the item side of likes (n_users, n_items) is regressed on, with a weight of features."""
+    rows = None
+    if geometry is not None and features and likes.nnz:
+        rows = feature_rows(geometry, np.unique(likes.indices).astype(np.int64))
+        rows *= np.float32((features * mean_squared_like(likes)) ** 0.5)
+    return Predictors.of(likes, rows, n_threads)
+
+
 def fit_item_side(
     likes: Sparse, geometry: ItemGeometry | None, settings: RankingSettings, n_threads: int | None = None
 ) -> ItemSide:
     """Return the item side of likes (n_users, n_items)."""
-    counts, unit = np.diff(likes.indptr), mean_squared_like(likes)
-    features, content = None, None
-    if geometry is not None and likes.nnz:
-        rated = np.unique(likes.indices).astype(np.int64)
-        if settings.features and settings.item_penalty is not None:
-            features = feature_rows(geometry, rated) * np.float32((settings.features * unit) ** 0.5)
-        if settings.content:
-            content = similar_content(geometry, rated, n_threads) * np.float32(settings.content)
-    rows = likes
-    if settings.discount:
-        shares = np.maximum(counts, 1.0) ** -settings.discount
-        shares *= likes.nnz / max(float(shares @ counts), 1e-12)  # the mean over ratings is 1
-        rows = likes.copy()
-        rows.data = likes.data * np.repeat(np.sqrt(shares), counts)
-    penalty = None if settings.item_penalty is None else settings.item_penalty * unit
-    return ItemSide.fit(rows, penalty, features, content)
+    if settings.item_penalty is None:
+        return ItemSide.empty(likes.shape[1])
+    predictors = find_predictors(likes, geometry, settings.features, n_threads)
+    return predictors.regress(settings.item_penalty * mean_squared_like(likes), n_threads)
 
 
 def fit_factors(data: Dataset, penalty: float, n_threads: int | None = None) -> TasteFactors:

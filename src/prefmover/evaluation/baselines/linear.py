@@ -45,13 +45,13 @@ from prefmover.evaluation.baselines.rankers import (
     SHARED_ITEMS,
     Scorer,
     Values,
-    dense_gram,
-    gram,
     interactions,
     shared,
+    shared_gram,
 )
 from prefmover.execution.memory import require
 from prefmover.execution.threads import slices
+from prefmover.rank.item_side import gram
 
 Prior = Literal["ease", "cosine"]
 
@@ -182,7 +182,7 @@ def _learned_from(data: Dataset, values: Values) -> Interactions:
 
 def _own_gram(data: Dataset, values: Values) -> Floats:
     """Return XᵀX that may be overwritten."""
-    G = gram(data, values)
+    G = shared_gram(data, values)
     return G.copy() if data.n_items <= SHARED_ITEMS else G
 
 
@@ -222,7 +222,7 @@ def dan(
     X, unit, squares = _learned_from(data, values)
     Z, n_user = X.copy(), np.diff(X.indptr)
     Z.data *= np.repeat(np.maximum(n_user, 1) ** (-beta / 2.0), n_user)
-    P = inverse(Z, penalty * unit + p / (1 - p) * squares, lambda: dense_gram(Z))
+    P = inverse(Z, penalty * unit + p / (1 - p) * squares, lambda: gram(Z))
     strength = np.maximum(data.ratings_per_item, 1.0) ** alpha
     gain, loss = X.multiply(strength).tocsr(), strength.astype(np.float32)
     return lambda users: P.from_others(gain[users]) / loss
@@ -239,7 +239,7 @@ def cease(data: Dataset, penalty: float = 300.0, alpha: float = 30.0, values: Va
 
     def make_gram() -> Floats:
         G = (alpha * unit * T) @ T.T
-        G += gram(data, values)
+        G += shared_gram(data, values)
         return G
 
     P = inverse(Z, np.full(data.n_items, penalty * unit), make_gram)

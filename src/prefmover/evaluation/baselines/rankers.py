@@ -43,10 +43,10 @@ from prefmover.data.scale import Scale
 from prefmover.data.splits import hashed
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
-from prefmover.execution.jit import LazyModule
 from prefmover.execution.memory import require
 from prefmover.execution.threads import slices
 from prefmover.predict.centering import Centering
+from prefmover.rank.item_side import gram
 
 Scores: TypeAlias = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 Scorer: TypeAlias = Callable[[Ints], Scores]
@@ -55,8 +55,6 @@ Scorer: TypeAlias = Callable[[Ints], Scores]
 Values: TypeAlias = Literal["ratings", "seen", "liked", "centered"]
 
 Made = TypeVar("Made")
-
-kernels = LazyModule("prefmover.predict._sparse_sums")
 
 SHARED_ITEMS = 5000  # more items than this do not share matrices of items x items between trials
 _SHARED: WeakKeyDictionary[Dataset, dict[Any, Any]] = WeakKeyDictionary()
@@ -117,27 +115,13 @@ def shared(data: Dataset, key: Any, make: Callable[[], Made]) -> Made:
     return made
 
 
-def gram(data: Dataset, values: Values) -> Floats:
+def shared_gram(data: Dataset, values: Values) -> Floats:
     """Return XᵀX, (n_items, n_items), which a caller must not change."""
 
     def make() -> Floats:
-        return dense_gram(interactions(data.ratings, values))
+        return gram(interactions(data.ratings, values))
 
     return shared(data, ("gram", values), make) if data.n_items <= SHARED_ITEMS else make()
-
-
-def dense_gram(X: Sparse) -> Floats:
-    """Return XᵀX of a sparse matrix."""
-    m = X.shape[1]
-    X.sort_indices()  # the kernel relies on it
-    require(8 * m**2, f"a table of {m:,} x {m:,} items", LEAVE_OUT)
-    G = np.zeros((m, m))
-    kernels.add_gram(X.indptr, X.indices, X.data, G)
-    for block in slices(m, BLOCK_ITEMS):  # no large index arrays
-        corner = G[block, block]
-        G[block, block] = np.tril(corner) + np.tril(corner, -1).T
-        G[block, block.stop :] = G[block.stop :, block].T
-    return G
 
 
 def top_positions(scores: Scores, order: Ints, n: int) -> Ints:
@@ -304,7 +288,7 @@ def rp3beta(
 def _products(data: Dataset, values: Values) -> Callable[[Ints], Floats]:
     """Return what gives some rows of XᵀX."""
     if data.n_items <= SHARED_ITEMS:
-        G = gram(data, values)
+        G = shared_gram(data, values)
         return lambda items: G[items]
     X = interactions(data.ratings, values)
     columns = X.T.tocsr()
