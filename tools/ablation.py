@@ -20,6 +20,7 @@ from tools.cells import RESULTS
 
 PARTS: dict[str, dict[str, Any]] = {
     "content": {"features": 0.0},
+    "normalization": {"discount": 0.0},
     "kernel ridge over users": {"user_penalty": None},
     "taste factors": {"factors": 0.0},
     "transport": {},

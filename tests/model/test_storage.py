@@ -305,7 +305,7 @@ def test_models_that_were_tampered_with(data, tmp_path, change, message):
     "model",
     [
         Recommender(landmarks=np.int64(9), seed=np.int32(1)),
-        Recommender(ranking=RankingSettings(item_penalty=3.0, content=np.float64(0.5))),
+        Recommender(ranking=RankingSettings(item_penalty=3.0, features=np.float64(0.5))),
         KNNRecommender(k=np.int64(3), shrinkage=np.float32(0.5)),
     ],
     ids=["kernel", "ranking", "knn"],

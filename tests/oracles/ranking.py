@@ -13,6 +13,14 @@ def likes(ratings):
     return Y
 
 
+def user_rows(Y, seen, discount):
+    """The users' rows of Z: likes, less for who has many."""
+    counts = seen.sum(axis=1)
+    w = np.array([max(n, 1.0) ** -discount for n in counts])
+    w *= counts.sum() / max((w * counts).sum(), 1e-12)
+    return np.sqrt(w)[:, None] * Y
+
+
 def feature_rows(Y, seen, features, vectors):
     """The rows of Z below the users': one for each feature, 0 for items without ratings."""
     return np.sqrt(features * (Y[seen] ** 2).mean()) * vectors.T * seen.any(axis=0)

@@ -1,4 +1,4 @@
-"""The item side: regressions column by column, features, the tail; items that are scored through similar ones."""
+"""The item side: regressions column by column, features, the tail; items scored through similar ones."""
 
 import numpy as np
 import pytest

@@ -31,8 +31,11 @@ def twin(data, K, ranker):
     likes = ranker.likes.data
     Y, vectors, penalties = oracle.likes(data.ratings), data.geometry.vectors, (3.0 * (likes**2).mean(), 0.5)
     seen = data.ratings.matrix.toarray() > 0
-    Z = np.concatenate([Y, oracle.feature_rows(Y, seen, SETTINGS.features, vectors)])
-    items, users = oracle.two_sides(Y, K, *penalties, Z)
+    Z = [
+        oracle.user_rows(Y, seen, SETTINGS.discount),
+        oracle.feature_rows(Y, seen, SETTINGS.features, vectors),
+    ]
+    items, users = oracle.two_sides(Y, K, *penalties, np.concatenate(Z))
     assert ranker.factors.scale == pytest.approx(SETTINGS.factors * (likes**2).mean() ** 0.5)
     items += ranker.factors.scores(data.ratings.matrix)
     return items, users + oracle.popularity(Y, seen, SETTINGS.popularity)

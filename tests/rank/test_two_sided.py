@@ -75,7 +75,7 @@ def test_both_sides_are_those_of_slow_twins(seed, n_users, n_items, penalty):
     settings = RankingSettings(item_penalty=2.0, user_penalty=penalty)
     *_, found = two_sides(Y, kernel, settings)
     penalties = 2.0 * mean_squared_like(likes), penalty
-    items, users = oracle.two_sides(Y, K, *penalties)
+    items, users = oracle.two_sides(Y, K, *penalties, oracle.user_rows(Y, Y != 0, settings.discount))
     assert found.items == pytest.approx(items, abs=1e-3)
     assert found.users == pytest.approx(users, abs=5e-3)
 
@@ -128,6 +128,18 @@ def test_each_side_can_be_left_out():
     assert users_only.users == pytest.approx(np.array(expected), abs=1e-3)
 
 
+def test_a_discount_keeps_who_rates_everything_from_outvoting_the_others():
+    Y = np.array([[1.0, 1, 1, 1], [1, 1, 0, 0], [0, 0, 1, 1]])
+    kernel = LowRankKernel.fit(np.arange(3), np.eye(3).__getitem__, 3)
+
+    def between(discount):
+        settings = RankingSettings(item_penalty=1, discount=discount, features=0)
+        return two_sides(Y, kernel, settings)[0].weights(np.array([0]), np.arange(4))[0]
+
+    assert between(1.0)[1] > between(0.0)[1]
+    assert between(1.0)[2] < between(0.0)[2]
+
+
 def test_items_without_ratings_get_half_the_mean_score_of_similar_ones():
     rng = np.random.default_rng(5)
     Y, (_, kernel) = random_likes(5, 9, 16, 0.8), kernel_of(rng, 9)
@@ -170,6 +182,7 @@ def test_nobody_has_ratings():
         ("item_penalty", np.inf),
         ("user_penalty", -1),
         ("user_penalty", np.nan),
+        ("discount", -0.1),
         ("features", np.inf),
         ("likes", "stars"),
         ("weight", "exp(2)"),

@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
+import operator
 import os
 import platform
 import zlib
@@ -95,7 +96,8 @@ class RunFolder:
             old = earlier.settings.fixed() | {f"data.{name}": value for name, value in earlier.data}
             new = experiment.fixed() | {f"data.{name}": value for name, value in data}
             for name, value in new.items():
-                if value != old.get(name):
+                same = _about_equal if name == "data.distances" else operator.eq
+                if not same(value, old.get(name)):
                     raise InputError(
                         f"{self.path} holds records with another {name} ({old.get(name)!r}, now {value!r}); "
                         "choose another folder"
@@ -160,6 +162,20 @@ def record_table(records: Iterable[Record]) -> Any:
         name: pa.array([row.get(name) for row in rows], pa.float64() if name in numbers else None)
         for name in names
     })  # fmt: skip
+
+
+def _about_equal(one: str, other: str) -> bool:
+    """Return whether two strings of numbers have the same numbers, but for a step of the last digit.
+
+    >>> _about_equal("0.1000 1.5708", "0.0999 1.5708"), _about_equal("0.1000", "0.2000")
+    (True, False)
+    """
+    first, second = one.split(), other.split()
+    try:
+        steps = [abs(float(a) - float(b)) for a, b in zip(first, second, strict=True)]
+    except ValueError:  # other lengths, or a digest of an earlier version
+        return one == other
+    return max(steps, default=0.0) < 1.5e-4
 
 
 def _line(record: Record) -> bytes:

@@ -114,7 +114,8 @@ class DataInfo(FrozenModel):
     """Identity of the data behind the records of a folder, by digests."""
 
     ratings: str
-    distances: str  # between items; empty if each split has its own
+    # Between some pairs of items, in digits that no processor changes; empty if each split has its own.
+    distances: str
     geometry: str  # name of the item geometry
     times: str = ""  # of the ratings; empty without times
     split: str = ""  # codes of the ratings; empty without a file

@@ -28,7 +28,7 @@ from prefmover._typing import Floats, Progress
 from prefmover.data.cold_start import cold_items, new_people, people_share
 from prefmover.data.public_split import public_split, read_codes
 from prefmover.data.scale import Scale
-from prefmover.data.splits import Split, by_time, k_fold, leave_last_out, random_split, rating_times
+from prefmover.data.splits import Split, by_time, hashed, k_fold, leave_last_out, random_split, rating_times
 from prefmover.dataset import Dataset, geometry_follows_ratings
 from prefmover.datasets.folders import data_folders
 from prefmover.errors import InputError
@@ -49,8 +49,10 @@ from prefmover.evaluation.record import CUTS, METRICS, DataInfo, Record, Task, r
 from prefmover.evaluation.tasks import task_of
 from prefmover.execution import Executor, open_executor
 from prefmover.execution import Task as Job
+from prefmover.items.geometry import ItemGeometry
 
 Tell = Callable[[str], None]
+N_PAIRS = 16  # of items, whose distances tell one geometry from another
 TELL_SECONDS = 30.0  # between two messages about a record that takes long
 SECONDS = ("seconds", "fit_seconds", "answer_seconds", "tune_seconds")
 COLUMNS: dict[Task, tuple[tuple[str, str, str], ...]] = {
@@ -321,7 +323,21 @@ def _identify(data: Dataset, times: Floats | None, is_given: bool, public: Split
         return DataInfo(distances="", geometry="from each split's training ratings", **facts)
     if data.geometry is None:
         return DataInfo(distances="", geometry="none", **facts)
-    return DataInfo(distances=data.geometry.digest(), geometry=data.geometry.name, **facts)
+    return DataInfo(distances=some_distances(data.geometry), geometry=data.geometry.name, **facts)
+
+
+def some_distances(geometry: ItemGeometry) -> str:
+    """Return distances between pairs of items that a hash draws, to tell one geometry from another.
+
+    A digest of all would not do: the last bits of a decomposition follow the processor, and a run must go on
+    elsewhere.
+
+    >>> some_distances(ItemGeometry.from_vectors(["a", "b"], [[1, 0], [0, 1]]))[:15]
+    '0.0000 1.5708 1'
+    """
+    a, b = hashed(0, np.arange(2 * N_PAIRS)).reshape(2, -1) % np.uint64(geometry.n_items)
+    pairs = zip(a.astype(np.int64), b.astype(np.int64), strict=True)
+    return " ".join(f"{geometry.block([i], [j])[0, 0]:.4f}" for i, j in pairs)
 
 
 class _Job(NamedTuple):

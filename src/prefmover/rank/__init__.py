@@ -4,7 +4,8 @@
 
     ranker.py           the protocol of rankers; likes; the votes of neighbors
     two_sided.py        the default: an item side, and a user side of people with the user's taste
-    ease.py             the item side: what likes say about other items (EASE), and about similar ones
+    item_side.py        the item side: what likes say about other items; items without ratings
+    factors.py          taste factors: users and items as a few numbers each
     tuning.py           the settings, chosen on held-out ratings by nDCG
     recommendations.py  recommended items, for one user and for many: filters, novelty, diversity
 """

@@ -5,8 +5,9 @@ regression with weights that are not negative:
 
 .. math:: B_{Hj} = \arg\min_{b \ge 0} |Z_H b - Z_j|^2 + \lambda |b|^2, \qquad j \notin H .
 
-Z has a row for each user, the likes. Below these it has a row for each feature of the items: a tag is like a
-user who likes the items that have it. The features are the vectors whose angles are the item distances. The
+Z has a row for each user: the likes, times :math:`n_u^{-\beta / 2}` where n_u is the number of ratings, so that
+a user who rates everything does not outvote the others (DAN; Park et al., SIGIR 2025). Below these it has a row
+for each feature of the items: a tag is like a user who likes the items that have it. The features are the vectors whose angles are the item distances. The
 predictors of j are the :data:`N_PREDICTORS` items i with the largest :math:`Z_i^T Z_j / |Z_i|`, if that is
 above 0.
 
@@ -55,7 +56,7 @@ N_PREDICTORS = 200
 MAX_HEAD = 12_000
 """Items that can be predictors: a table of the products of all is in memory."""
 
-TOLERANCE, MAX_ROUNDS = 1e-7, 1000  # of a regression
+TOLERANCE, MAX_ROUNDS = 1e-6, 1000  # of a regression
 
 BLOCK_ITEMS = 256
 BLOCK_COLUMNS = 2048
@@ -88,7 +89,8 @@ class ItemSide(PickledFields):
         """Return the item side that says nothing."""
         from scipy.sparse import csr_array
 
-        return cls(csr_array((n_items, n_items), dtype=np.float32))
+        nothing: Any = csr_array((n_items, n_items), dtype=np.float32)
+        return cls(nothing)
 
     @property
     def n_items(self) -> int:
@@ -126,9 +128,7 @@ class Predictors:
     head: Ints  # positions of the items that can be predictors
     gram: Floats  # (head, head) ZᵀZ
     items: Ints  # positions of the items with ratings
-    chosen: npt.NDArray[
-        np.int32
-    ]  # (items, k) the predictors of each, by their place in the head; -1 for none
+    chosen: npt.NDArray[np.int32]  # (items, k) the predictors of each, places in the head; -1: none
     products: Floats  # (items, k) ZᵢᵀZⱼ with these
 
     @classmethod

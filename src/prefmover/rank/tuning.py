@@ -83,7 +83,7 @@ ALONE: tuple[dict[str, Any], ...] = (
     {"item_penalty": None, "user_penalty": None, "factors": 0.0, "popularity": 1.0},
     {"item_penalty": None, "user_penalty": None, "factors": 1.0},
 )
-"""The parts of the model alone: the item side, the user side, content, the most liked items, taste factors."""
+"""The parts alone: the item side, the user side, content, the most liked items, taste factors."""
 
 LADDERS: dict[str, tuple[Any, ...]] = {
     "item_penalty": (1.5, 5.0, 15.0, 50.0, 150.0, 500.0, 1500.0, 5000.0, None),
@@ -92,6 +92,7 @@ LADDERS: dict[str, tuple[Any, ...]] = {
     "factor_penalty": (1.5, 3.0, 6.0, 12.0, 24.0, 48.0),
     "popularity": (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0),
     "features": (0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0),
+    "discount": (0.0, 0.5, 1.0),
     "weight": tuple(f"exponential({rate})" for rate in (0.5, 1.5, 2.5, 4, 6, 9)),
 }
 """The values of a setting, which a search walks up or down, in the order of trying."""
@@ -233,7 +234,9 @@ class _Search:
             for taken in LIKES[LIKES.index(self.start.likes) :]:
                 self.improves(replace(self.best, likes=taken))
             for name, ladder in LADDERS.items():
-                if name == "features" and not (has_geometry and self.best.item_penalty):
+                if name in ("features", "discount") and self.best.item_penalty is None:
+                    continue
+                if name == "features" and not has_geometry:
                     continue
                 if name == "weight" and (self.best.user_penalty is None or not has_rate):
                     continue
@@ -270,7 +273,7 @@ class _Trials:
 
     def ndcg(self, s: RankingSettings, n: int = N) -> float:
         """Return the mean nDCG@n of the judged users, with the two sides that a fit would have."""
-        side = self._last(self._item_side, s.likes, s.item_penalty, s.features)
+        side = self._last(self._item_side, s.likes, s.item_penalty, s.discount, s.features)
         kernel, likes = self._last(self._kernel, s.weight), self._last(self._likes, s.likes)
         user_side = fit_user_side(likes, side, kernel, s.user_penalty, self.n_threads)
         popular = np.bincount(likes.indices, likes.data, likes.shape[1]).astype(np.float32)
@@ -305,15 +308,14 @@ class _Trials:
         factors = fit_factors(self.data, penalty, self.n_threads)
         return factors.scores(self.data.ratings.matrix[self.part.users], n_threads=self.n_threads)
 
-    def _predictors(self, taken: Likes, features: float) -> Predictors:
-        likes = self._last(self._likes, taken)
-        return find_predictors(likes, self.data.geometry, features, self.n_threads)
+    def _predictors(self, taken: Likes, *how: float) -> Predictors:
+        return find_predictors(self._last(self._likes, taken), self.data.geometry, *how, self.n_threads)
 
-    def _item_side(self, taken: Likes, penalty: float | None, features: float) -> ItemSide:
+    def _item_side(self, taken: Likes, penalty: float | None, *how: float) -> ItemSide:
         if penalty is None:
             return ItemSide.empty(self.data.n_items)
         unit = mean_squared_like(self._last(self._likes, taken))
-        return self._last(self._predictors, taken, features).regress(penalty * unit, self.n_threads)  # type: ignore[no-any-return]
+        return self._last(self._predictors, taken, *how).regress(penalty * unit, self.n_threads)  # type: ignore[no-any-return]
 
     def _kernel(self, rule: str) -> LowRankKernel:
         return user_kernel(self.compared, weight(rule))

@@ -12,8 +12,9 @@ factors (:mod:`prefmover.rank.factors`). p is what everybody's like adds, howeve
 rating or two, what most people like says more than anything else, and it counts less and less as a user's
 ratings add up.
 
-The item side (:mod:`prefmover.rank.item_side`) is fitted to the likes, the user side to what the item side leaves.
-Items without ratings are scored through similar ones. Users without ratings get the mean likes of all users.
+The item side (:mod:`prefmover.rank.item_side`) is fitted to the likes, the user side to what the item side
+leaves. Items without ratings are scored through similar ones. Users without ratings get the mean likes of all
+users.
 
 **The user side** is kernel ridge regression over users. The target R (users x items) is what the item side
 leaves of the likes. With a kernel of users K = ΦΦᵀ and a penalty λ,
@@ -81,8 +82,10 @@ class RankingSettings:
         :mod:`prefmover.rank.ranker`.
     item_penalty
         λ of the item side, in units of the mean squared like. None leaves its regression out.
+    discount
+        β: a user with n ratings has the weight n^-β in the item side's regressions.
     features
-        The weight of the items' features in that regression, in units of the mean squared like.
+        The weight of the items' features in these, in units of the mean squared like.
     weight
         The rule that turns values of the measure into the kernel of users. None is ``"exponential(2.5)"``
         for PMD, and the measure's own rule for others.
@@ -100,6 +103,7 @@ class RankingSettings:
 
     likes: Likes = "centered"
     item_penalty: float | None = 150.0
+    discount: float = 0.5
     features: float = 10.0
     weight: str | None = None
     user_penalty: float | None = 10.0
@@ -112,7 +116,7 @@ class RankingSettings:
             raise InputError(f"likes is {self.likes!r}; choose one of {', '.join(LIKES)}")
         if self.weight is not None:
             weight(self.weight)
-        for name in ("features", "factors", "popularity"):
+        for name in ("discount", "features", "factors", "popularity"):
             value = getattr(self, name)
             if not 0 <= value < np.inf:
                 raise InputError(f"{name} is {value!r}; give a number from 0")
@@ -239,14 +243,23 @@ def _with_row(
 
 
 def find_predictors(
-    likes: Sparse, geometry: ItemGeometry | None, features: float, n_threads: int | None = None
+    likes: Sparse,
+    geometry: ItemGeometry | None,
+    discount: float,
+    features: float,
+    n_threads: int | None = None,
 ) -> Predictors:
-    """Return what the item side of likes (n_users, n_items) is regressed on, with a weight of features."""
-    rows = None
+    """Return what the items are regressed on, given likes (n_users, n_items) and two of the settings."""
+    rows, counts, users = None, np.diff(likes.indptr), likes
     if geometry is not None and features and likes.nnz:
         rows = feature_rows(geometry, np.unique(likes.indices).astype(np.int64))
         rows *= np.float32((features * mean_squared_like(likes)) ** 0.5)
-    return Predictors.of(likes, rows, n_threads)
+    if discount:
+        shares = np.maximum(counts, 1.0) ** -discount
+        shares *= likes.nnz / max(float(shares @ counts), 1e-12)  # the mean over ratings is 1
+        users = likes.copy()
+        users.data = likes.data * np.repeat(np.sqrt(shares), counts)
+    return Predictors.of(users, rows, n_threads)
 
 
 def fit_item_side(
@@ -255,7 +268,7 @@ def fit_item_side(
     """Return the item side of likes (n_users, n_items)."""
     if settings.item_penalty is None:
         return ItemSide.empty(likes.shape[1])
-    predictors = find_predictors(likes, geometry, settings.features, n_threads)
+    predictors = find_predictors(likes, geometry, settings.discount, settings.features, n_threads)
     return predictors.regress(settings.item_penalty * mean_squared_like(likes), n_threads)
 
 

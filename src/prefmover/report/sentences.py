@@ -343,7 +343,7 @@ def provenance(results: Results) -> list[str]:
     source = f"{results.experiment.data_name} (digest of the ratings {data.ratings})"
     brackets = "in parentheses: users and items of the first repeat without a training rating"
     return [
-        f"Data: {source}. Item geometry: {data.geometry} (digest {data.distances or 'of each split'}).",
+        f"Data: {source}. Item geometry: {data.geometry}.",
         f"Splits, as training + test ratings ({brackets}): {'; '.join(splits)}.",
         f"{counted(len(records), 'record')}, {duration(results.seconds)} of computing. {software}.",
     ]
