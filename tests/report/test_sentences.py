@@ -119,6 +119,6 @@ def test_commands_with_panels_need_a_file():
 def test_provenance():
     results = make_results([make_record("pmd", (0.7, 0.6)), make_record("cos", (0.7, 0.6))])
     data, splits, run = provenance(results)
-    assert not unnamed(data, "toy", "r", "d")
+    assert not unnamed(data, "toy", "r")
     assert not unnamed(splits, "4:1: 800 + 2,000 (1 and 2)")
     assert not unnamed(run, "2 records", "2.0 s", "prefmover 0")

@@ -164,17 +164,17 @@ def record_table(records: Iterable[Record]) -> Any:
     })  # fmt: skip
 
 
-def _about_equal(one: str, other: str) -> bool:
+def _about_equal(one: Any, other: Any) -> bool:
     """Return whether two strings of numbers have the same numbers, but for a step of the last digit.
 
     >>> _about_equal("0.1000 1.5708", "0.0999 1.5708"), _about_equal("0.1000", "0.2000")
     (True, False)
     """
-    first, second = one.split(), other.split()
+    first, second = str(one).split(), str(other).split()
     try:
         steps = [abs(float(a) - float(b)) for a, b in zip(first, second, strict=True)]
     except ValueError:  # other lengths, or a digest of an earlier version
-        return one == other
+        return bool(one == other)
     return max(steps, default=0.0) < 1.5e-4
 
 

@@ -333,7 +333,7 @@ def some_distances(geometry: ItemGeometry) -> str:
     elsewhere.
 
     >>> some_distances(ItemGeometry.from_vectors(["a", "b"], [[1, 0], [0, 1]]))[:15]
-    '0.0000 1.5708 1'
+    '0.0000 0.0000 1'
     """
     a, b = hashed(0, np.arange(2 * N_PAIRS)).reshape(2, -1) % np.uint64(geometry.n_items)
     pairs = zip(a.astype(np.int64), b.astype(np.int64), strict=True)

@@ -5,11 +5,11 @@ regression with weights that are not negative:
 
 .. math:: B_{Hj} = \arg\min_{b \ge 0} |Z_H b - Z_j|^2 + \lambda |b|^2, \qquad j \notin H .
 
-Z has a row for each user: the likes, times :math:`n_u^{-\beta / 2}` where n_u is the number of ratings, so that
-a user who rates everything does not outvote the others (DAN; Park et al., SIGIR 2025). Below these it has a row
-for each feature of the items: a tag is like a user who likes the items that have it. The features are the vectors whose angles are the item distances. The
-predictors of j are the :data:`N_PREDICTORS` items i with the largest :math:`Z_i^T Z_j / |Z_i|`, if that is
-above 0.
+Z has a row for each user: the likes, times :math:`n_u^{-\beta / 2}` where n_u is the number of ratings. So a
+user who rates everything does not outvote the others (DAN; Park et al., SIGIR 2025). Below these it has a row
+for each feature of the items: a tag is like a user who likes the items that have it. The features are the
+vectors whose angles are the item distances. The predictors of j are the :data:`N_PREDICTORS` items i with the
+largest :math:`Z_i^T Z_j / |Z_i|`, if that is above 0.
 
 The score of item j for a user with likes y is Σ_i y_i B_ij: a sum over the items that the user has rated,
 which is the reason to recommend j. Weights below 0 would let a film be recommended because another was *not*

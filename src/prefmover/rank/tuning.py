@@ -308,8 +308,9 @@ class _Trials:
         factors = fit_factors(self.data, penalty, self.n_threads)
         return factors.scores(self.data.ratings.matrix[self.part.users], n_threads=self.n_threads)
 
-    def _predictors(self, taken: Likes, *how: float) -> Predictors:
-        return find_predictors(self._last(self._likes, taken), self.data.geometry, *how, self.n_threads)
+    def _predictors(self, taken: Likes, discount: float, features: float) -> Predictors:
+        likes, geometry = self._last(self._likes, taken), self.data.geometry
+        return find_predictors(likes, geometry, discount, features, self.n_threads)
 
     def _item_side(self, taken: Likes, penalty: float | None, *how: float) -> ItemSide:
         if penalty is None:
