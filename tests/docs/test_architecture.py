@@ -8,7 +8,7 @@ from tests.docs.blocks import ROOT
 from tools.walk import walk_elsewhere
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-MOST_MODULES, MOST_CHANGES = 50, 115
+MOST_MODULES, MOST_CHANGES = 51, 115
 
 
 @pytest.mark.slow
