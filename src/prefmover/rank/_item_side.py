@@ -1,7 +1,5 @@
 """Kernels of the item side: products of the columns of a sparse matrix, and regressions on a few of them."""
 
-import numpy as np
-
 from prefmover.execution.jit import kernel
 
 
@@ -17,15 +15,14 @@ def add_gram(indptr, indices, data, out):
 
 
 @kernel
-def regress(gram, predictors, products, penalty, tolerance, max_rounds, start, stop, out):
+def regress(gram, predictors, products, penalty, tolerance, max_rounds, start, stop, A, left, out):
     """Set out[j] to the weights b ≥ 0 that minimize ½ bᵀ(G + λI)b - bᵀg.
 
     G is ``gram`` between the ``predictors`` of j, of which those below 0 are none; g are the ``products`` of
     j with these. One weight after the other is set to its best value (coordinate descent), until no weight
-    changes by more than ``tolerance`` in a round.
+    changes by more than ``tolerance`` in a round. ``A`` (k, k) and ``left`` (k,) are workspace.
     """
     k = predictors.shape[1]
-    A, left = np.empty((k, k)), np.empty(k)
     for j in range(start, stop):
         some, b = predictors[j], out[j]
         n = 0

@@ -175,8 +175,9 @@ class Predictors:
         weights = np.zeros(self.chosen.shape)
 
         def work(block: slice) -> None:
-            arrays = (self.gram, self.chosen, self.products, float(penalty), TOLERANCE, MAX_ROUNDS)
-            kernels.regress(*arrays, block.start, block.stop, weights)
+            k = self.chosen.shape[1]
+            how = self.gram, self.chosen, self.products, float(penalty), TOLERANCE, MAX_ROUNDS
+            kernels.regress(*how, block.start, block.stop, np.empty((k, k)), np.empty(k), weights)
 
         run(work, slices(len(self.items), BLOCK_ITEMS), n_threads=n_threads)
         there = weights > 0
