@@ -3,7 +3,7 @@
 ::
 
     RWMD, all users ─ shared prices ─── a few solved ─ shared prices again ─ in order of bound:
-      one pass        (one set bounds    (a first        (while they pay)      dual steps on the pair,
+      one pass        (one set bounds    (a first        (for those left)      dual steps on the pair,
                        all users)         limit)                               abandoned or solved
 
 Shared prices are good for the *mixture* of the likeliest candidates left, the mean of their preferences. The
@@ -26,7 +26,6 @@ from prefmover.search._cascade import Candidates, CompactPreferences, Query, Scr
 MIXED = 256  # likeliest candidates in the mixture
 SAMPLE = 128  # points of the mixture's mass for which its prices are solved, beside one per item of the query
 MOST_ITEMS = 1024  # items of the query that count in this
-PAYS = 64  # users that new prices must rule out for another round
 PROBED = 48  # users from whom the last distances of lists are estimated
 CLOSE = 0.99  # times the raised bounds: the last user of a list is nearer than a line through all would say
 FEW = 40  # number of users for which shared prices do not pay
@@ -73,13 +72,11 @@ def cascade(
         n = kernels.drop(query, lists, s, n, kernels.PRICES, counts)
     if lists.first.size and n > FEW:
         _expect(query, users, lists, s, n)
-    dropped = PAYS
-    while n > FEW and dropped >= PAYS:
+    if n > FEW:
         _bring_forward(s, n, min(n, MIXED))
         _shape_prices(query, users, s, s.alive[: min(n, MIXED)])
         kernels.apply_prices(query, compact, s, n)
-        left = kernels.drop(query, lists, s, n, kernels.PRICES, counts)
-        n, dropped = left, n - left
+        n = kernels.drop(query, lists, s, n, kernels.PRICES, counts)
     _sort(s, n)
     solved = _visit(query, users, lists, n, solved, s, counts)
     seconds = {"bounds": bounded - begin, "exact": time.perf_counter() - bounded}
