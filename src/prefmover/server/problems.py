@@ -107,7 +107,7 @@ def as_problem(error: Exception) -> ProblemError:
         case UnknownIdError():
             return ProblemError(404, _sentence(str(error)))
         case InputError():
-            members = {"reason": error.reason} if error.reason else {}
+            members: dict[str, Any] = {"reason": error.reason} if error.reason else {}
             return ProblemError(422, _sentence(str(error)), **members)
         case HTTPException():
             return _http(error)
