@@ -6,8 +6,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from prefmover.report.reasons import HEAD, against, facts, mean_of, once_rows, order_rows
-from tools.cells import DATASETS, Cell, NoRecordsError, decimal, records, shown, table
+from prefmover.explain.reasons import ALONE
+from prefmover.report.reasons import HEAD, against, facts, once_rows, order_rows
+from tools.cells import DATASETS, Cell, NoRecordsError, records, shown, table
 
 TARGET = 0.1  # named reasons are at most this much behind the largest terms
 
@@ -40,8 +41,8 @@ def targets() -> str:
     for folder, one in _ours():
         orders = {order.name: order for order in one.reasons.orders}
         tests = [
-            against(orders["named"], orders[name], measure)
-            for name in ("terms", "as-many-terms")
+            against(orders["named"], orders[name], measure) if name in orders else None
+            for name in ("terms", "related-terms", "as-many-terms")
             for measure in ("del", "cdcg")
         ]
         texts = [
@@ -50,7 +51,8 @@ def targets() -> str:
         ]
         worst = max(test.relative for test in tests if test is not None)
         rows.append((worst, [_name(folder, one), str(len(one.reasons.users)), *texts]))
-    head = ["data, share", "users", "del, against the largest terms", "cdcg", "del, against as many", "cdcg"]
+    head = ["data, share", "users", "del, against the largest terms", "cdcg",
+            "del, against the largest related", "cdcg", "del, against as many", "cdcg"]  # fmt: skip
     return table(head, [row for _, row in sorted(rows, key=lambda pair: -pair[0])])
 
 
@@ -59,20 +61,18 @@ def numbers() -> str:
     rows = []
     for folder, one in finished():
         found = one.reasons
-        bound = next((o for o in found.orders if o.name == "leave-one-out"), found.orders[0])
-        shares = (*found.related, found.explained, found.lists, found.no_effect, found.same_place)
+        shares = (*found.related, found.explained, found.lists, found.no_effect, found.same_place,
+                  found.all_same_place, found.fixed_place)  # fmt: skip
         texts = ["-" if share is None else f"{share:.1%}" for share in shares]
-        alone = decimal(mean_of(bound, "cdcg", 1), 3)
         rows.append(
             (
                 found.related[0] or 0.0,
-                [_name(folder, one), shown(Cell([(one, 0)])), f"{found.n_named:.1f}", *texts, alone,
-                 f"{found.milliseconds:,.0f}"],
+                [_name(folder, one), shown(Cell([(one, 0)])), f"{found.n_named:.1f}", *texts],
             )
         )  # fmt: skip
     head = ["data, share", "", "named for an item", "related, in sentences", "related, all named",
             "items with a reason", "lists with a reason", "without effect on the score",
-            "place unchanged without it", "cdcg without the best single rating", "ms for a list"]  # fmt: skip
+            "place unchanged without it", "without all named", "without any single rating"]  # fmt: skip
     return table(head, [row for _, row in sorted(rows, key=lambda pair: pair[0])])
 
 
@@ -87,6 +87,33 @@ def once(folder: str, share: str) -> str:
     rows = [["a person", *row] for row in once_rows(found.people)]
     rows += [["fitted anew", *row] for row in once_rows(found.refitted)]
     return table(["taken out", "", "del", "cdcg", "gone"], rows)
+
+
+def seconds() -> str:
+    """Return the milliseconds of lists with reasons, of a run on a quiet machine."""
+    rows = [
+        [f"{DATASETS[one.dataset]}, {one.share:.0%}", shown(Cell([(one, 0)])), f"{one.reasons.milliseconds:,.0f}"]
+        for one in records("reasons/quiet")
+    ]
+    return table(["data, share", "", "ms for a list"], rows)
+
+
+def trade() -> str:
+    """Return what is named at each value of the trade, and what it does; the value in use is bold."""
+    cells = [(_name(folder, one), one.reasons.trade) for folder, one in _ours() if one.reasons.trade]
+    if not cells:
+        raise NoRecordsError
+    rows = []
+    for k, value in enumerate(point.alone for point in cells[0][1]):
+        mark = "**" if value == ALONE else ""
+        row = [f"{mark}{value:g}{mark}"]
+        for _, points in cells:
+            one = points[k]
+            some = [f"{share:.1%}" for share in one.related if share is not None]
+            some += [f"{one.behind[name]:+.1%}" for name in ("del", "cdcg") if one.behind[name] is not None]
+            row.append(" · ".join(some))
+        rows.append(row)
+    return table(["κ", *(f"{name}, {points[0].users} users" for name, points in cells)], rows)
 
 
 def told(folder: str, share: str) -> str:
@@ -107,4 +134,6 @@ BLOCKS: dict[str, Callable[..., str]] = {
     "reasons-orders": orders,
     "reasons-once": once,
     "reasons-told": told,
+    "reasons-time": seconds,
+    "reasons-trade": trade,
 }

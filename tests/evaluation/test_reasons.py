@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from prefmover import Dataset, Ratings, Recommender
+from prefmover.data.splits import hashed
 from prefmover.errors import InputError
 from prefmover.evaluation import Experiment, evaluate, explained, orders, reasons
 from prefmover.evaluation.baselines import linear, rankers
@@ -72,6 +73,8 @@ def test_worked_example(three_people):
     one = found["reasons"]
     assert (one.n_judged, one.n_named, one.explained, one.lists) == (2, 2.0, 1.0, None)
     assert (one.no_effect, one.same_place, one.all_same_place) == (0.0, 0.75, None)
+    assert one.fixed_place == 0.5  # nothing moves what Bob is recommended
+    assert one.trade == ()
     assert one.events.model_dump() == {
         "one_rating": 0, "no_list": 1, "unexplained": 0, "nothing_left": 2, "no_score": 0
     }  # fmt: skip
@@ -136,6 +139,35 @@ def test_orders(record_of_model):
     assert all(found["leave-one-out"].metrics["del"][0] <= one.metrics["del"][0] for one in found.values())
     for one in found.values():
         assert len(one.per_user["cdcg"]) == len(record_of_model["reasons"].users)
+
+
+def test_said_reasons_and_related_terms(record_of_model):
+    found = {one.name: one for one in record_of_model["reasons"].orders}
+    assert set(found["related-terms"].related) == {1.0}
+    for k in range(5):
+        least = found["related-terms"].metrics["del"][k]
+        assert found["terms"].metrics["del"][k] <= least + 1e-6
+        assert found["named"].metrics["del"][k] <= found["said"].metrics["del"][k] + 1e-6
+
+
+def test_the_trade_is_judged_on_other_people(model, few, record_of_model):
+    one, points = record_of_model["reasons"], record_of_model["reasons"].trade
+    assert [point.alone for point in points] == list(reasons.ALONE)
+    assert {point.users for point in points} == {12}
+    named = [point.n_named for point in points]
+    assert named == sorted(named)
+    all_related = [point.related[1] for point in points]
+    assert all_related == sorted(all_related, reverse=True)
+    assert points[-1].behind == pytest.approx({"del": 0, "cdcg": 0}, abs=1e-3)  # the largest terms
+    # Judged themselves, these people have the values of the point in use.
+    order = np.argsort(hashed(orders.SEED, np.arange(few.n_users)), kind="stable")
+    both = reasons.judge_reasons(explained.explained(model, few, "ours"), 10, 24)["reasons"]
+    assert both.users == tuple(order[:24].tolist())
+    point = next(point for point in points if point.alone == model.explainer_.alone)
+    for name, digits in (("del", 1e-5), ("cdcg", 1e-5)):
+        means = zip(both.orders[0].metrics[name], one.orders[0].metrics[name], strict=True)
+        others = [2 * mean - first for mean, first in means]
+        assert point.metrics[name] == pytest.approx(others, abs=digits)
 
 
 def test_many_states_at_once(model, few):

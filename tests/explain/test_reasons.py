@@ -48,21 +48,45 @@ def related(data, item, other):
     return both >= 10 and both * len(likes) > 2 * a * b
 
 
-def test_named_films_are_related_and_liked(model, cinema):
+def liked(given):
+    mean = sum(given.values()) / len(given)
+    return {film for film, rating in given.items() if rating >= min(max(mean, 3), 4)}
+
+
+def test_named_films_are_related_and_said_ones_are_liked(model, cinema):
     pairs = []
     for user in cinema.ratings.users[::6].tolist():
         given = cinema.ratings[user]
-        mean = sum(given.values()) / len(given)
         for one in model.recommend(user, 10):
+            own = {part.item: part for part in one.why.own}
             pairs += [(one.item, part.item) for part in one.why.own]
-            for part in one.why.own:
-                assert part.rating == given[part.item]
-                assert part.rating >= min(max(mean, 3), 4)
-                assert part.value > 0
+            assert {film: part.rating for film, part in own.items()} == {film: given[film] for film in own}
             values = [part.value for part in one.why.own]
             assert values == sorted(values, reverse=True)
+            assert min(values, default=1.0) >= 0.0005
+            assert {part.item for part in one.why.because} <= liked(given) & own.keys()
     assert len(pairs) > 200
     assert np.mean([related(cinema, *pair) for pair in pairs]) >= 0.95
+
+
+@pytest.mark.parametrize("alone", [0.0, 1.0, 50.0])
+def test_unrelated_ratings_that_add_much_are_named_and_not_said(model, cinema, alone):
+    explainer, n_unrelated = reasons.Explainer(model.ranker_, alone=alone), 0
+    items = np.arange(0, cinema.n_items, 9)
+    for user in cinema.ratings.users[::20].tolist():
+        state = model._state(user)
+        terms = model.ranker_.terms(state, items, np.empty(0, np.int64)).item_terms
+        explained = explainer.explain(state, items, [None] * len(items))
+        names = cinema.ratings.items[state.rated].tolist()
+        for why, added in zip(explained, terms.T, strict=True):
+            add_up(why)
+            least = max(0.0005, alone / len(names) ** 0.5 * sum(term for term in added if term > 0))
+            much = {film for film, term in zip(names, added, strict=True) if term >= least}
+            unrelated = {part.item for part in why.own if not part.related}
+            assert unrelated <= much <= {part.item for part in why.own}
+            assert all(part.related for part in why.because) or len(why.because) == 1
+            n_unrelated += len(unrelated)
+    assert (n_unrelated > 0) == (alone < 2)
 
 
 @pytest.mark.parametrize("n", [1, 4, 240])
@@ -231,7 +255,8 @@ def test_a_list_does_not_name_the_same_again_and_again(model, cinema):
             n_checked += len(often)
             for one, some in zip(best, named, strict=True):
                 if kind == "because" and often & set(some):
-                    used = [part for part in one.why.own if part.item not in some]
+                    used = [part for part in one.why.own if part.related and part.item not in some]
+                    used = [p for p in used if p.item in liked(cinema.ratings[user]) and p.rating > 2.75]
                     least = min(part.value for part in one.why.because)
                     # Others add less than 80 % as much, or are named three times themselves.
                     assert all(

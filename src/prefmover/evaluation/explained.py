@@ -15,7 +15,8 @@ Three kinds of recommenders are judged:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -75,6 +76,12 @@ class OfModel:
 
     def __init__(self, model: BaseRecommender) -> None:
         self.model, self.data = model, model.data_
+
+    def naming(self, alone: float) -> OfModel:
+        """Return the same with another value of :data:`prefmover.explain.reasons.ALONE`."""
+        model = copy(self.model)
+        vars(model)["_explainer"] = replace(model.explainer_, alone=alone)
+        return OfModel(model)
 
     def _id(self, user: int) -> Any:
         return self.data.ratings.users[[user]].tolist()[0]

@@ -20,7 +20,7 @@ from prefmover.evaluation.explained import Explained, Linear, Listed
 from prefmover.evaluation.removal import REMOVED, Outcome, outcome
 from prefmover.execution.threads import slices
 
-__all__ = ["ORDERS", "SEED", "Orders", "Relations", "Removals"]
+__all__ = ["ORDERS", "SEED", "WHOLE", "Orders", "Relations", "Removals"]
 
 NEAREST, BOTH, LIFT = 100, 10, 3.0
 SEED = 36
@@ -28,7 +28,9 @@ BLOCK = 100  # sets of ratings at a time
 
 ORDERS = (
     "named",
+    "said",
     "as-many-terms",
+    "related-terms",
     "terms",
     "leave-one-out",
     "item-knn",
@@ -38,6 +40,9 @@ ORDERS = (
     "random",
 )
 """The orders, as :mod:`prefmover.evaluation.reasons` explains them."""
+
+WHOLE = ("named", "said", "as-many-terms")
+"""Orders that are taken out whole, however long."""
 
 
 class Relations:
@@ -114,7 +119,7 @@ class Removals:
     def ask_orders(self, orders: list[dict[str, Ints]]) -> None:
         """Ask for what :func:`~prefmover.evaluation.removal.measured` looks at, all at once."""
         tops = [order[:removed] for some in orders for order in some.values() for removed in REMOVED]
-        whole = [one[name] for one in orders for name in ("named", "as-many-terms") if name in one]
+        whole = [one[name] for one in orders for name in WHOLE if name in one]
         starts = [order[:size] for order in whole for size in range(len(order) + 1)]
         self.ask([*tops, *(np.setdiff1d(self.rated, top) for top in tops), *starts])
 
@@ -126,8 +131,8 @@ def _key(removed: Ints) -> bytes:
 class Orders:
     """The orders of a user's ratings, for items."""
 
-    def __init__(self, subject: Explained) -> None:
-        self.subject, self.data = subject, subject.data
+    def __init__(self, subject: Explained, relations: Relations) -> None:
+        self.subject, self.data, self.relations = subject, subject.data, relations
         self.peers = {name: Linear(name).fit(self.data) for name in ("item-knn", "ease")}
 
     def of(self, user: Removals, judged: list[Listed]) -> list[dict[str, Ints]]:
@@ -147,6 +152,9 @@ class Orders:
             keys |= {"popularity": -counts, "random": hashed(SEED, rated + data.n_items * user.user)}
             orders = {name: rated[np.argsort(key, kind="stable")] for name, key in keys.items()}
             if terms is not None:
-                orders["as-many-terms"] = orders["terms"][: len(one.own)]
-            found.append({"named": one.own} | orders)
+                most, added = orders["terms"], -np.sort(-terms[:, k])
+                orders["as-many-terms"] = most[: len(one.own)]
+                related = self.relations.related(one.item, most) & (added > 0)
+                orders["related-terms"] = most[related]
+            found.append({"named": one.own, "said": one.shown} | orders)
         return found

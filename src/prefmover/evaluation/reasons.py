@@ -7,8 +7,10 @@ get a list of n items with reasons. The first :data:`JUDGED` items of each list 
 
 =============  ==========================================================================================
 named          the named reasons, in the order in which they are named
+said           those that sentences name, at most two
 as-many-terms  of the next order, as many as are named: the fair comparison for reasons that are few
 terms          what each rating adds to the score, the largest first; not known of every recommender
+related-terms  of them, those of related items: the most that related reasons can do
 leave-one-out  what each rating alone takes from the score, the largest first: the bound at one removal
 item-knn       the cosine of the two items' training ratings
 ease           the weight of the rating in EASE
@@ -36,9 +38,9 @@ from prefmover.data.splits import hashed
 from prefmover.dataset import Dataset
 from prefmover.errors import InputError
 from prefmover.evaluation import metrics
-from prefmover.evaluation.explained import Explained, Listed, explained
-from prefmover.evaluation.orders import ORDERS, SEED, Orders, Relations, Removals
-from prefmover.evaluation.record import Columns, Groups, ReasonEvents, ReasonOrder, Reasons
+from prefmover.evaluation.explained import Explained, Listed, OfModel, explained
+from prefmover.evaluation.orders import ORDERS, SEED, WHOLE, Orders, Relations, Removals
+from prefmover.evaluation.record import Columns, Groups, ReasonEvents, ReasonOrder, Reasons, TradePoint
 from prefmover.evaluation.removal import MEASURES, REMOVED, Outcome, measured, outcome
 from prefmover.items.geometry import ItemGeometry
 from prefmover.model.base_recommender import BaseRecommender
@@ -46,6 +48,9 @@ from prefmover.model.base_recommender import BaseRecommender
 __all__ = ["JUDGED", "ReasonsTask", "judge_reasons", "without_ratings"]
 
 JUDGED = 1
+
+ALONE = (9.0, 4.0, 3.0, 2.5, 2.0, 1.5, 1.0, 0.5, 0.0)
+"""Values of the trade that are recorded: from related ratings only, to the largest terms."""
 
 
 def without_ratings(data: Dataset, user: int, removed: Ints | None) -> Dataset:
@@ -153,12 +158,14 @@ def judge_reasons(
 
     ``refit`` fits it anew to other data, for the first ``n_refitted`` of the judged users.
     """
-    data, relations, orders = subject.data, Relations(subject.data), Orders(subject)
+    data, relations = subject.data, Relations(subject.data)
+    orders = Orders(subject, relations)
     n_rated = np.diff(data.ratings.matrix.indptr)
     several = np.flatnonzero(n_rated >= 2)
     if not len(several):
         raise InputError("no user has two ratings, of which one could be removed; train on more ratings")
-    users = several[np.argsort(hashed(SEED, several), kind="stable")[:n_users]].tolist()
+    drawn = several[np.argsort(hashed(SEED, several), kind="stable")].tolist()
+    users, others = drawn[:n_users], drawn[n_users : 2 * n_users]
     start = time.perf_counter()
     lists = [subject.listed(user, n) for user in users]
     milliseconds = 1e3 * (time.perf_counter() - start) / len(users)
@@ -183,7 +190,7 @@ def judge_reasons(
                 tally = tallies[name]
                 tally.users.append(user)
                 tally.values.append(measured(order, now[k], len(one.rated), n, without, one.alone(k)))
-                last = order if name in ("named", "as-many-terms") else order[: REMOVED[-1]]
+                last = order if name in WHOLE else order[: REMOVED[-1]]
                 tally.sizes.append(_size(last, without, n))
                 for some, many in zip(tally.related, (2, 5), strict=True):
                     some.append(relations.related(one.items[k], order[:many]))
@@ -207,9 +214,54 @@ def judge_reasons(
             people=tuple(t.result(name, users, per_user=False) for name, t in people.items() if t.values),
             refitted=refitted,
             n_refitted=n_refitted if refit else 0,
+            trade=_trade(subject, relations, others, n),
             events=ReasonEvents(**events),
         ),
     )  # fmt: skip
+
+
+def _trade(subject: Explained, relations: Relations, users: list[int], n: int) -> tuple[TradePoint, ...]:
+    """Return what would be named, and what it does, if unrelated ratings were named more or less easily."""
+    if not isinstance(subject, OfModel):
+        return ()
+    models, found = [subject.naming(alone) for alone in ALONE], [list[Any]() for _ in ALONE]
+    for user in users:
+        at_each = [model.listed(user, n) for model in models]
+        one = Removals(subject, user, at_each[0][:1])
+        now = one.outcomes(np.empty(0, np.int64))
+        terms = subject.terms(user, np.array(one.items, np.int64))
+        if now is None or not one.items:
+            continue
+        largest = one.rated[np.argsort(-terms[:, 0], kind="stable")]
+        one.ask_orders([{"named": best[0].own, "terms": largest} for best in at_each])
+        of = [one.without(0), one.alone(0)]
+        bound = measured(largest, now[0], len(one.rated), n, *of)
+        for values, best in zip(found, at_each, strict=True):
+            values.append((measured(best[0].own, now[0], len(one.rated), n, *of), bound, best))
+    points = []
+    for alone, some in zip(ALONE, found, strict=True):
+        if some:
+            values, bounds, lists = (list(part) for part in zip(*some, strict=True))
+            points.append(_point(alone, np.array(values), np.array(bounds), lists, relations))
+    return tuple(points)
+
+
+def _point(
+    alone: float, values: Floats, bounds: Floats, lists: list[list[Listed]], relations: Relations
+) -> TradePoint:
+    behind = {}
+    for name in ("del", "cdcg"):
+        a, b = (some[:, MEASURES.index(name)] for some in (values, bounds))
+        known = ~np.isnan(a - b)
+        behind[name] = round(float(a[known].mean() / b[known].mean()) - 1, 6) if known.any() else None
+    return TradePoint(
+        alone=alone,
+        users=len(lists),
+        n_named=_mean([len(one.own) for best in lists for one in best]) or 0.0,
+        related=_related(lists, relations),
+        metrics=_columns(values),
+        behind=behind,
+    )
 
 
 def _fields(named: _Tally, users: list[int], data: Dataset, reasons: Reasons) -> dict[str, Any]:
@@ -242,7 +294,7 @@ def _counts(lists: list[list[Listed]], n_rated: Ints) -> dict[str, Any]:
     """Return how many reasons lists have."""
     named = [len(one.own) for best in lists for one in best]
     long = [
-        any(len(one.own) for one in best)
+        any(len(one.shown) for one in best)
         for best, m in zip(lists, n_rated, strict=True)
         if m >= 5 <= len(best)
     ]
@@ -270,6 +322,7 @@ class _Effects:
         self.lower: list[bool] = []
         self.later: list[bool] = []
         self.all_later: list[bool] = []
+        self.any_later: list[bool] = []
 
     def add(self, user: Removals, k: int, own: Ints, now: Outcome) -> None:
         """Count the named ratings of a judged item."""
@@ -278,14 +331,15 @@ class _Effects:
             if after is not None:
                 self.lower.append(after[k].score < now.score)
                 self.later.append(after[k].place > now.place)
+        self.any_later.append(any(one is not None and one[k].place > now.place for one in user.one_by_one))
         every = user.outcomes(own) if len(own) else None
         if every is not None:
             self.all_later.append(every[k].place > now.place)
 
     def shares(self) -> dict[str, Any]:
         """Return the shares without effect."""
-        names = ("no_effect", "same_place", "all_same_place")
-        some = (self.lower, self.later, self.all_later)
+        names = ("no_effect", "same_place", "all_same_place", "fixed_place")
+        some = (self.lower, self.later, self.all_later, self.any_later)
         return {name: _mean(~np.array(one, bool)) for name, one in zip(names, some, strict=True)}
 
 

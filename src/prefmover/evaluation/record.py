@@ -193,6 +193,17 @@ class ReasonEvents(FrozenModel):
         return ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in self if count)
 
 
+class TradePoint(FrozenModel):
+    """What is named at one value of the trade between relatedness and faithfulness, for other users."""
+
+    alone: float  # an unrelated rating is named if it adds alone / sqrt(n) of all that n ratings add
+    users: int
+    n_named: float
+    related: tuple[float | None, float | None]  # as in Reasons
+    metrics: Columns  # of the first item of each list
+    behind: dict[str, float | None]  # del and cdcg, relative to the largest terms
+
+
 class Reasons(FrozenModel):
     """The reasons of a recommender, judged by removal (:mod:`prefmover.evaluation.reasons`)."""
 
@@ -208,11 +219,13 @@ class Reasons(FrozenModel):
     no_effect: float | None  # share of named ratings without which, alone, the score is not lower
     same_place: float | None  # share of named ratings without which, alone, the item has no later place
     all_same_place: float | None  # share of items that have no later place without all named ratings
+    fixed_place: float | None = None  # share of items that no rating alone can move to a later place
     milliseconds: float  # for a list with reasons
     orders: tuple[ReasonOrder, ...]
     people: tuple[ReasonOrder, ...] = ()
     refitted: tuple[ReasonOrder, ...] = ()
     n_refitted: int = 0  # users
+    trade: tuple[TradePoint, ...] = ()
     events: ReasonEvents = ReasonEvents()
 
 

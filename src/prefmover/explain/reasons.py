@@ -1,8 +1,10 @@
 r"""Which terms of a score are reasons that a person can check.
 
-An **own rating** is named if it carries weight, is a like (:mod:`prefmover.explain.co_likes`), and its item
-is related to the recommended one. It carries weight if it adds to the score (at least :data:`LEAST`), and at
-least :data:`WEIGHT` times what the strongest of these adds. Related means one of two things:
+An **own rating** is named if it carries weight and its item is related to the recommended one. It carries
+weight if it adds to the score (at least :data:`LEAST`), and at least :data:`WEIGHT` times what the strongest
+of these adds, or the strongest like (:mod:`prefmover.explain.co_likes`). A rating of an item that is not
+related is named, too, if it adds :data:`ALONE` / √n of all that n ratings of the user add: then it would not be
+true to leave it out. Related means one of two things:
 
 - *near*: fewer than :data:`NEAR` items are nearer to the recommended one in the item geometry, and fewer than
   a twentieth of all items (or 5);
@@ -17,10 +19,10 @@ A list has the two who add most to the score (:data:`FOR`) and the one who lower
 the explanation of one item has all of them. Each comes with what connects the two: an item that both like, or
 the nearest pair of likes if it is near.
 
-**Sentences** name at most two own ratings and one person (:mod:`prefmover.explain.sentences`), and not the
-same ones again and again (:mod:`prefmover.explain.variety`). If a list of :data:`FEW` items for somebody with
-as many ratings has no own rating to name, because no item is related to a like, the like that adds most of
-those among the nearest third is named, as a weak reason.
+**Sentences** name at most two own ratings, which are likes of related items, and one person
+(:mod:`prefmover.explain.sentences`), and not the same ones again and again (:mod:`prefmover.explain.variety`).
+If a list of :data:`FEW` items for somebody with as many ratings has no own rating to name, because no item is
+related to a like, the like that adds most of those among the nearest third is named, as a weak reason.
 
 If all users are compared exactly, the share of users who are less near than a named person is a count.
 Otherwise it is an estimate, and is called one: the share of the landmarks, a random sample of the users,
@@ -31,10 +33,10 @@ together. The explanation of one item computes and gives them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -65,7 +67,10 @@ NEAR_SHARE = 20
 """It is also among the nearest twentieth of all items, or among the nearest 5."""
 
 WEIGHT = 0.2
-"""A named rating adds at least this share of what the strongest one adds (docs/results/reasons.md)."""
+"""A named rating adds at least this share of what the strongest one adds."""
+
+ALONE = 2.0
+"""An unrelated rating is named if it adds ALONE / √n of all that n ratings add (docs/results/reasons.md)."""
 
 SIDE_SHARE = 3
 """An item that is liked together with it is among the nearest third."""
@@ -91,9 +96,12 @@ class Explainer(PickledFields):
     ----------
     ranker
         The ranking that gives the scores.
+    alone
+        How much an unrelated rating adds at least if it is named: :data:`ALONE`, or another value.
     """
 
     ranker: Ranker
+    alone: float = ALONE
 
     @cached_property
     def data(self) -> Dataset:
@@ -144,10 +152,12 @@ class Explainer(PickledFields):
         if len(state.rated):
             own_terms, user_terms = ranker.terms(state, items, like_minded)
         own = self._own_ratings(state, items, own_terms)
-        if not any(own) and min(len(items), len(state.rated)) >= FEW:
-            own = self._nearly_related(state, items, own_terms)
         words = Words.of(data, guest=state.position < 0)
-        because = _because(own, words)
+        liked = set(data.ratings.items[state.rated[_likes(data, state)]].tolist())
+        because = _because(own, liked, words)
+        if not any(because) and min(len(items), len(state.rated)) >= FEW:
+            because = self._nearly_related(state, items, own_terms)
+            own = [_with(*some) for some in zip(own, because, strict=True)]
         said = {
             item: data.ratings.item_positions([one.item for one in some])
             for item, some in zip(items.tolist(), because, strict=True)
@@ -191,8 +201,10 @@ class Explainer(PickledFields):
 
         ``parts`` are (rated, items): what each rating adds.
         """
-        data = self.data
-        at = np.flatnonzero(_likes(data, state) & (parts >= LEAST).any(axis=1))
+        data, likes = self.data, _likes(self.data, state)
+        share = max(self.alone, ROUNDING) / max(len(parts), 1) ** 0.5
+        heavy = parts >= share * np.maximum(parts, 0.0).sum(axis=0)
+        at = np.flatnonzero((parts >= LEAST).any(axis=1))
         geometry, distances = geometry_if(data, False), None
         aside = np.ones((len(items), len(at)), bool)
         near = ~aside
@@ -200,18 +212,21 @@ class Explainer(PickledFields):
             ends = self._limits_of(geometry, items)
             distances = _distances(geometry, items, state.rated[at])
             near, aside = distances <= ends[:, :1], distances <= ends[:, 1:]
-            may_be = ((parts[at].T >= LEAST) & (near | aside)).any(axis=0)
+            may_be = ((parts[at].T >= LEAST) & (near | aside | heavy[at].T)).any(axis=0)
             at, distances = at[may_be], distances[:, may_be]
             near, aside = near[:, may_be], aside[:, may_be]
         n_both, lift = self.co_likes.together(items, state.rated[at])
         related = near | (liked_together(n_both, lift) & aside)
         named = []
         for k, added in enumerate(parts[at].T):
-            best = np.flatnonzero(related[k] & (added >= LEAST))
+            kin = related[k] & (added >= LEAST)
+            strongest = added[kin & likes[at]] if (kin & likes[at]).any() else added[kin]
+            chosen = kin & (added >= WEIGHT * strongest.max(initial=0.0))
+            chosen |= heavy[at, k] & (added >= LEAST)
+            best = np.flatnonzero(chosen)
             best = best[np.argsort(-added[best], kind="stable")]
-            best = best[added[best] >= WEIGHT * added[best[:1]]]
             facts = (None if distances is None else distances[k, best], n_both[k, best], lift[k, best])
-            named.append(self._named(state, at[best], added[best], *facts))
+            named.append(self._named(state, at[best], added[best], *facts, related[k, best]))
         return named
 
     def _nearly_related(self, state: UserState, items: Ints, parts: Floats) -> list[tuple[OwnRating, ...]]:
@@ -231,13 +246,13 @@ class Explainer(PickledFields):
             some = np.array([at])
             n_both, lift = self.co_likes.together(items[[k]], state.rated[some])
             far = None if distances is None else distances[k, some]
-            (one,) = self._named(state, some, parts[some, k], far, n_both[0], lift[0])
-            named[k] = (one._replace(related=False),)
+            named[k] = self._named(state, some, parts[some, k], far, n_both[0], lift[0], np.zeros(1, bool))
         return named
 
     def _named(
-        self, state: UserState, at: Ints, added: Floats, distances: Floats | None, n_both: Ints, lift: Floats
-    ) -> tuple[OwnRating, ...]:
+        self, state: UserState, at: Ints, added: Floats, distances: Floats | None, n_both: Ints, lift: Floats,
+        related: Bools,
+    ) -> tuple[OwnRating, ...]:  # fmt: skip
         """Return some of the user's ratings, by their places, with what they add to the score of an item."""
         data, rated = self.data, state.rated[at]
         columns = (
@@ -248,6 +263,7 @@ class Explainer(PickledFields):
             [None] * len(at) if distances is None else [d if d == d else None for d in distances.tolist()],
             n_both.tolist(),
             lift.tolist(),
+            related.tolist(),
         )
         return tuple(OwnRating(*row) for row in zip(*columns, strict=True))
 
@@ -361,18 +377,27 @@ class Explainer(PickledFields):
         return label(int(mine[i])), label(int(theirs[j]))
 
 
-def _because(own: Sequence[Sequence[OwnRating]], words: Words) -> list[tuple[OwnRating, ...]]:
-    """Return the own ratings that the sentences for each item name.
+def _because(
+    own: Sequence[Sequence[OwnRating]], liked: Set[Any], words: Words
+) -> list[tuple[OwnRating, ...]]:
+    """Return the own ratings that the sentences for each item name: likes of related items.
 
     A 3 of 5 may be a like for somebody who gives few points. But as a reason it convinces nobody, so it is
     named only if the whole list has no better one.
     """
-    high = [[one for one in some if words.is_high(one.rating)] for some in own]
+    likes = [[one for one in some if one.related and one.item in liked] for some in own]
+    high = [[one for one in some if words.is_high(one.rating)] for some in likes]
     variety, named = Variety(len(own)), []
-    for some in high if any(high) else own:
+    for some in high if any(high) else likes:
         best = variety.choose([one.item for one in some], [one.value for one in some], OWN)
         named.append(tuple(some[k] for k in best))
     return named
+
+
+def _with(own: tuple[OwnRating, ...], said: tuple[OwnRating, ...]) -> tuple[OwnRating, ...]:
+    """Return the own ratings that are named for an item, with those that its sentences name."""
+    more = tuple(one for one in said if one.item not in {known.item for known in own})
+    return tuple(sorted((*own, *more), key=lambda one: -one.value)) if more else own
 
 
 class _People(NamedTuple):

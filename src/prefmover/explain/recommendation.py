@@ -53,7 +53,8 @@ class OwnRating(NamedTuple):
     n_both, lift
         How many users like both items, and how many times as many that is as by chance.
     related
-        Whether the items are related. One that is not is named if there is nothing better, as a weak reason.
+        Whether the items are related. One that is not is named if it adds much of the score, or, as a weak
+        reason, if there is nothing better.
     """
 
     item: Any
@@ -124,7 +125,7 @@ class RecommendationExplanation(Tabular):
     rated
         The user's own rating of the item; None for an item that is new to the user.
     own, other_own
-        The user's ratings of related items, those that add most first; and all other ratings together.
+        The user's ratings that are reasons, those that add most first; and all other ratings together.
     n_like_minded
         How many users are people with the user's taste: those with the largest weights in the score.
     n_for, n_against
@@ -327,4 +328,4 @@ def _relation(one: OwnRating, words: Words) -> str:
     near = [] if one.distance is None else [f"distance {one.distance:.2f}"]
     liked = words.verb if words.implicit else "like"
     both = [f"{one.n_both:,} {liked} both, {one.lift:.1f} times as many as by chance"] if one.n_both else []
-    return "; ".join(near + both)
+    return "; ".join([*near, *both, *["not related"] * (not one.related)])

@@ -86,7 +86,8 @@ def facts(found: Reasons) -> str:
         f"{share(found.explained)} of items with one; lists of five or more with one: {share(found.lists)}. "
         f"Without effect on the score: {share(found.no_effect)} of named ratings. Alone, "
         f"{share(found.same_place)} of them leave the item at its place; all together do in "
-        f"{share(found.all_same_place)} of cases. A list with reasons takes {found.milliseconds:.0f} ms."
+        f"{share(found.all_same_place)} of cases, and no single rating moves {share(found.fixed_place)} of "
+        f"items. A list with reasons takes {found.milliseconds:.0f} ms."
         f"{wrong}"
     )
 
