@@ -92,7 +92,7 @@ def once(folder: str, share: str) -> str:
 def seconds() -> str:
     """Return the milliseconds of lists with reasons, of a run on a quiet machine."""
     rows = [
-        [f"{DATASETS[one.dataset]}, {one.share:.0%}", shown(Cell([(one, 0)])), f"{one.reasons.milliseconds:,.0f}"]
+        [_name(one.dataset, one), shown(Cell([(one, 0)])), f"{one.reasons.milliseconds:,.0f}"]
         for one in records("reasons/quiet")
     ]
     return table(["data, share", "", "ms for a list"], rows)

@@ -49,7 +49,7 @@ __all__ = ["JUDGED", "ReasonsTask", "judge_reasons", "without_ratings"]
 
 JUDGED = 1
 
-ALONE = (9.0, 4.0, 3.0, 2.5, 2.0, 1.5, 1.0, 0.5, 0.0)
+ALONE = (9.0, 1.4, 1.2, 1.0, 0.8, 0.6, 0.4, 0.2, 0.0)
 """Values of the trade that are recorded: from related ratings only, to the largest terms."""
 
 

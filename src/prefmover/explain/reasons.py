@@ -3,8 +3,8 @@ r"""Which terms of a score are reasons that a person can check.
 An **own rating** is named if it carries weight and its item is related to the recommended one. It carries
 weight if it adds to the score (at least :data:`LEAST`), and at least :data:`WEIGHT` times what the strongest
 of these adds, or the strongest like (:mod:`prefmover.explain.co_likes`). A rating of an item that is not
-related is named, too, if it adds :data:`ALONE` / √n of all that n ratings of the user add: then it would not be
-true to leave it out. Related means one of two things:
+related is named, too, if it adds :data:`ALONE` / √n of all that n ratings of the user add: then it would not
+be true to leave it out. Related means one of two things:
 
 - *near*: fewer than :data:`NEAR` items are nearer to the recommended one in the item geometry, and fewer than
   a twentieth of all items (or 5);
@@ -19,10 +19,11 @@ A list has the two who add most to the score (:data:`FOR`) and the one who lower
 the explanation of one item has all of them. Each comes with what connects the two: an item that both like, or
 the nearest pair of likes if it is near.
 
-**Sentences** name at most two own ratings, which are likes of related items, and one person
-(:mod:`prefmover.explain.sentences`), and not the same ones again and again (:mod:`prefmover.explain.variety`).
-If a list of :data:`FEW` items for somebody with as many ratings has no own rating to name, because no item is
-related to a like, the like that adds most of those among the nearest third is named, as a weak reason.
+**Sentences** name at most two own ratings, likes of related items, and one person
+(:mod:`prefmover.explain.sentences`), and not the same ones again and again
+(:mod:`prefmover.explain.variety`). If a list of :data:`FEW` items for somebody with as many ratings has no
+own rating to name, because no item is related to a like, the like that adds most of those among the nearest
+third is named, as a weak reason.
 
 If all users are compared exactly, the share of users who are less near than a named person is a count.
 Otherwise it is an estimate, and is called one: the share of the landmarks, a random sample of the users,
@@ -69,7 +70,7 @@ NEAR_SHARE = 20
 WEIGHT = 0.2
 """A named rating adds at least this share of what the strongest one adds."""
 
-ALONE = 2.0
+ALONE = 1.2
 """An unrelated rating is named if it adds ALONE / √n of all that n ratings add (docs/results/reasons.md)."""
 
 SIDE_SHARE = 3
