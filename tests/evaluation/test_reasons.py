@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from itertools import combinations
+from itertools import combinations, pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -157,7 +157,8 @@ def test_the_trade_is_judged_on_other_people(model, few, record_of_model):
     named = [point.n_named for point in points]
     assert named == sorted(named)
     all_related = [point.related[1] for point in points]
-    assert all_related == sorted(all_related, reverse=True)
+    assert all(after <= before + 0.005 for before, after in pairwise(all_related))
+    assert all_related[-1] < 0.9 < all_related[0]
     assert points[-1].behind == pytest.approx({"del": 0, "cdcg": 0}, abs=1e-3)  # the largest terms
     # Judged themselves, these people have the values of the point in use.
     order = np.argsort(hashed(orders.SEED, np.arange(few.n_users)), kind="stable")
