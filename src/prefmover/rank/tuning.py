@@ -9,7 +9,8 @@ The search begins with the defaults, and changes one setting at a time; a change
 margin. (A plain maximum would follow the last bits of products, which other processors add up in another
 order.) It goes on in one direction while that helps, and a penalty that is never large enough leaves its side
 out. With the last third of its budget, it tries each part of the model alone (the item side, the user side,
-similar content, what most people like, taste factors) and goes on from the best.
+content, what most people like, taste factors). A part takes the place of the whole if it is better by more than
+chance would explain, and the search goes on from there.
 
 Scores of a trial are rounded before they are sorted (:data:`STEP`). So items whose scores are equal but for
 rounding stay in the order of their positions, and another processor finds the same nDCG.
@@ -67,6 +68,7 @@ TRIALS = 30
 MAX_FITTED, MAX_USERS, MAX_ITEMS = 20_000, 2000, 4000
 LANDMARKS = 500  # users with whom all are compared in a trial
 MARGIN = 0.001  # of the best nDCG
+MARGIN_ALONE = 0.01  # the same for a part of the model alone: about a standard error
 TRAIN_SHARE = 0.8
 MIN_HELD_OUT = 100  # relevant held-out ratings; with fewer, the defaults are used
 ENOUGH_HELD_OUT = 8000  # with fewer, ratings are split up to MAX_SPLITS times
@@ -194,7 +196,7 @@ def choose_settings(
     search.climb(has_geometry, n_trials * 2 // 3)
     for part in ALONE:
         if has_geometry or not part.get("features"):
-            search.improves(replace(start, **part))
+            search.improves(replace(start, **part), MARGIN_ALONE)
     search.climb(has_geometry, n_trials)
     if progress is not None:
         progress(n_trials, n_trials)
@@ -214,14 +216,14 @@ class _Search:
         self.judge, self.start, self.best, self.n_trials = judge, start, start, n_trials
         self.progress, self.values = progress, dict[RankingSettings, float]()
 
-    def improves(self, candidate: RankingSettings) -> bool:
+    def improves(self, candidate: RankingSettings, margin: float = MARGIN) -> bool:
         """Try settings, unless they are known or the budget is spent; return whether they are the best."""
         if candidate in self.values or len(self.values) == self.n_trials:
             return False
         self.values[candidate] = self.judge(candidate)
         if self.progress is not None:
             self.progress(len(self.values), self.n_trials)
-        better = self.values[candidate] > self.values[self.best] * (1 + MARGIN)
+        better = self.values[candidate] > self.values[self.best] * (1 + margin)
         if better:
             self.best = candidate
         return better
