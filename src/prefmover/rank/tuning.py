@@ -9,8 +9,8 @@ The search begins with the defaults, and changes one setting at a time; a change
 margin. (A plain maximum would follow the last bits of products, which other processors add up in another
 order.) It goes on in one direction while that helps, and a penalty that is never large enough leaves its side
 out. With the last third of its budget, it tries each part of the model alone (the item side, the user side,
-content, what most people like, taste factors). A part takes the place of the whole if it is better by more than
-chance would explain, and the search goes on from there.
+content, what most people like, taste factors). A part takes the place of the whole if it is better by more
+than chance would explain, and the search goes on from there.
 
 Scores of a trial are rounded before they are sorted (:data:`STEP`). So items whose scores are equal but for
 rounding stay in the order of their positions, and another processor finds the same nDCG.
