@@ -130,10 +130,11 @@ def close_names(name: str, names: Iterable[str], n: int = 3) -> list[str]:
     >>> close_names("user", ["userId", "movieId", "rating"], n=1)
     ['userId']
     """
-    from rapidfuzz import fuzz, process
+    from rapidfuzz.fuzz import ratio
+    from rapidfuzz.process import extract
 
     by_folded: dict[str, str] = {}
     for candidate in names:
         by_folded.setdefault(candidate.casefold(), candidate)
-    found = process.extract(name.casefold(), [*by_folded], scorer=fuzz.ratio, limit=n, score_cutoff=50)
+    found = extract(name.casefold(), [*by_folded], scorer=ratio, limit=n, score_cutoff=50)
     return [by_folded[folded] for folded, _, _ in found]
