@@ -148,11 +148,11 @@ def memory(name):
     return int(re.search(name + r":\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024
 
 few, many = (synthetic(60, n, ratings=(20, 30), seed=1) for n in (50, 1500))
-Recommender("jaccard", n_threads=1).fit(few)
+Recommender("jaccard", n_threads=1).fit(few, heads=["rating"])
 many.geometry
 Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
 before = memory("VmRSS")
-Recommender("jaccard", n_threads=1).fit(many)
+Recommender("jaccard", n_threads=1).fit(many, heads=["rating"])
 print(memory("VmHWM") - before)
 """
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
