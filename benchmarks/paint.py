@@ -85,9 +85,11 @@ def _first(browser: Any, address: str) -> tuple[float, float]:
     page.add_init_script(WATCH)
     page.goto(address)
     page.wait_for_function(DRAWN, timeout=120_000)
-    found: tuple[float, float] = page.evaluate("[window.useful, performance.now()]")
+    whole: float = page.evaluate("performance.now()")
+    page.wait_for_function("() => window.useful", timeout=120_000)  # two frames after the heading
+    useful: float = page.evaluate("window.useful")
     page.context.close()
-    return found
+    return useful, whole
 
 
 def _later(browser: Any, home: str, route: str) -> float:
