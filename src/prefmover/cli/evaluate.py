@@ -39,7 +39,7 @@ MAX_LINES = 60  # lines of the table on the terminal; the report has all
 SHORT = {"dataset": "-d", "ratings": "-r", "items": "-i"}
 METAVARS = dict.fromkeys(("ratings", "items", "features", "split"), "FILE")
 METAVARS |= dict.fromkeys(("ks", "ns", "given"), "NUMBERS")
-METAVARS |= {"recommenders": "NAMES", "train": "SHARES", "dataset": "NAME"}
+METAVARS |= {"recommenders": "NAMES", "train": "SHARES", "dataset": "NAME", "protocol": "NAME"}
 PANELS = dict.fromkeys((*Source.model_fields, "geometry"), "Data") | {"seed": "Run"}
 FILES = {setting.name: setting for setting in SETTINGS}
 
