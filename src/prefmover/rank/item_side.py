@@ -13,8 +13,7 @@ largest :math:`Z_i^T Z_j / |Z_i|`, if that is above 0.
 
 The score of item j for a user with likes y is Σ_i y_i B_ij: a sum over the items that the user has rated,
 which is the reason to recommend j. Weights below 0 would let a film be recommended because another was *not*
-seen; without them, lists are better where there are many more items than a user rates, and as good elsewhere
-(docs/results/ranking.md).
+seen; without them, lists of books are better, and those of films and music as good (docs/decisions.md).
 
 These are sparse linear methods (SLIM; Ning and Karypis, ICDM 2011), with side information (the same, RecSys
 2012), with ridge regression and near items instead of an elastic net over all.

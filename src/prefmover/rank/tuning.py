@@ -9,8 +9,8 @@ The search begins with the defaults, and changes one setting at a time; a change
 margin. (A plain maximum would follow the last bits of products, which other processors add up in another
 order.) It goes on in one direction while that helps, and a penalty that is never large enough leaves its side
 out. With the last third of its budget, it tries each part of the model alone (the item side, the user side,
-content, what most people like, taste factors). A part takes the place of the whole if it is better by more
-than chance would explain, and the search goes on from there.
+content, what most people like, taste factors). A part takes the place of the whole if it is better by a
+larger margin, and the search goes on from there.
 
 Scores of a trial are rounded before they are sorted (:data:`STEP`). So items whose scores are equal but for
 rounding stay in the order of their positions, and another processor finds the same nDCG.
@@ -68,7 +68,7 @@ TRIALS = 30
 MAX_FITTED, MAX_USERS, MAX_ITEMS = 20_000, 2000, 4000
 LANDMARKS = 500  # users with whom all are compared in a trial
 MARGIN = 0.001  # of the best nDCG
-MARGIN_ALONE = 0.01  # the same for a part of the model alone: about a standard error
+MARGIN_ALONE = 0.01  # the same for a part of the model alone
 TRAIN_SHARE = 0.8
 MIN_HELD_OUT = 100  # relevant held-out ratings; with fewer, the defaults are used
 ENOUGH_HELD_OUT = 8000  # with fewer, ratings are split up to MAX_SPLITS times
